@@ -5,12 +5,12 @@
 #include <linux/keyctl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <termios.h>
 
 #include <array>
 #include <cstdio>

@@ -23,9 +23,10 @@ constexpr std::size_t kBuffer = 64UL * 1024;
 
 // openat2(2): never out of `folder`, through a link, or onto another mount.
 jail::Fd open_beneath(const jail::Fd& folder, const std::string& name, int flags) {
+  // openat2 refuses flags that mean nothing beside O_PATH.
+  const unsigned quiet = (flags & O_PATH) != 0 ? 0U : unsigned{O_NONBLOCK | O_NOCTTY};
   open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if ((flags & O_PATH) != 0) how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  how.flags = static_cast<unsigned>(flags) | O_CLOEXEC | O_NOFOLLOW | quiet;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
   for (;;) {
     const long fd = ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how);
