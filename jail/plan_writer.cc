@@ -78,7 +78,7 @@ SyscallFilter init_filter() {
       "read",         "write",          "close",        "ppoll",   "poll",
       "wait4",        "waitid",         "kill",         "sendmsg", "recvmsg",
       "exit_group",   "rt_sigreturn",   "restart_syscall",
-      "rt_sigprocmask",
+      "rt_sigprocmask", "getrusage",
 #ifdef __SANITIZE_ADDRESS__
       "mmap",         "munmap",         "madvise",      "getpid",  "futex",
       "sigaltstack",  "rt_sigaction",   "mprotect",     "gettid",
@@ -90,10 +90,16 @@ SyscallFilter init_filter() {
   return filter;
 }
 
-bool allows_exec(const BpfProgram& program) {
-  const auto number = syscall_number("execve");
-  const std::vector<int> reachable = reachable_syscalls(program);
-  return number && std::binary_search(reachable.begin(), reachable.end(), *number);
+bool allows_exec(const std::vector<int>& reachable) {
+  return std::binary_search(reachable.begin(), reachable.end(), *syscall_number("execve"));
+}
+
+// The payload's last words before execve, and its way out, need these under any filter.
+bool can_start(const std::vector<int>& reachable) {
+  for (const char* name : {"read", "write", "exit_group"})
+    if (!std::binary_search(reachable.begin(), reachable.end(), *syscall_number(name)))
+      return false;
+  return true;
 }
 
 bool returns_notify(const BpfProgram& program) {
@@ -152,7 +158,9 @@ Result<Fd> make_plan(const Spec& spec) {
 
   PlanHeader h{};
   fill_scalars(h, spec);
-  h.exec_once = allows_exec(*program) ? 0 : 1;
+  const std::vector<int> reachable = reachable_syscalls(*program);
+  if (!can_start(reachable)) return fail(Step::kPlan, EINVAL, 1);
+  h.exec_once = allows_exec(reachable) ? 0 : 1;
   h.listens = returns_notify(*program) ? 1 : 0;
   Writer w(sizeof(PlanHeader));
   h.hostname = w.text(spec.hostname);

@@ -91,7 +91,10 @@ struct InitReport {
   std::uint32_t magic = kWireMagic;
   ReportType type{};
   SetupError error;
-  std::int32_t wait_status = 0;
+  std::int32_t wait_status = 0;  // kExited: of the payload
+  std::uint32_t unused = 0;
+  std::uint64_t cpu_ms = 0;       // kExited: of everything init has reaped
+  std::uint64_t max_rss_kib = 0;  // kExited: of the largest process reaped
 };
 
 // What one recvmsg(2) brought.
