@@ -150,11 +150,11 @@ class Explorer {
           return (in.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW;
         case BPF_JMP:
           if (BPF_OP(in.code) == BPF_JA) {
-            pc += 1 + in.k;
+            pc += 1U + in.k;
             break;
           }
-          if (!a.known && follow(pc + 1 + in.jt, a)) return true;
-          pc += 1 + (a.known && compare(BPF_OP(in.code), a.value, in.k) ? in.jt : in.jf);
+          if (!a.known && follow(pc + 1U + in.jt, a)) return true;
+          pc += 1U + (a.known && compare(BPF_OP(in.code), a.value, in.k) ? in.jt : in.jf);
           break;
         default:
           return true;  // an instruction we do not model: say "reachable" rather than hide it

@@ -17,7 +17,7 @@
 namespace jail {
 namespace {
 
-constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+constexpr __u64 kNamespaces = CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 struct Clone {
@@ -30,12 +30,12 @@ struct Clone {
 Clone clone_into_namespaces(int cgroup_v2) {
   Clone made;
   clone_args args{};
-  args.flags = kNamespaces | CLONE_PIDFD;
+  args.flags = kNamespaces;
   args.pidfd = reinterpret_cast<std::uint64_t>(&made.pidfd);
   args.exit_signal = SIGCHLD;
   if (cgroup_v2 >= 0) {
-    args.flags |= CLONE_INTO_CGROUP;
-    args.cgroup = static_cast<std::uint64_t>(cgroup_v2);
+    args.flags = kNamespaces | __u64{CLONE_INTO_CGROUP};
+    args.cgroup = static_cast<__u64>(cgroup_v2);
   }
   made.pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
   return made;

@@ -1,6 +1,5 @@
 #include "jail/notify.h"
 
-#include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

@@ -6,6 +6,8 @@
 // is made by our own code before any of its own has run.
 #pragma once
 
+#include <linux/seccomp.h>
+
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -38,7 +40,7 @@ class Notify {
   static constexpr std::chrono::milliseconds kPause{10};
 
  private:
-  void record(const struct seccomp_notif& call);
+  void record(const seccomp_notif& call);
 
   Fd listener_;
   FirstExec first_;

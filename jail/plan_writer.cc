@@ -86,7 +86,7 @@ SyscallFilter init_filter() {
   };
   for (const char* name : kNames)
     if (const auto number = syscall_number(name))
-      filter.rules.push_back({.number = *number, .action = SyscallAction::kAllow});
+      filter.rules.push_back(SyscallRule{*number, SyscallAction::kAllow, 0, {}});
   return filter;
 }
 
@@ -114,7 +114,7 @@ SyscallFilter with_first_exec(SyscallFilter filter) {
   const bool named = std::any_of(filter.rules.begin(), filter.rules.end(),
                                  [&](const SyscallRule& r) { return r.number == *number; });
   if (filter.fallback != SyscallAction::kNotify && !named)
-    filter.rules.push_back({.number = *number, .action = SyscallAction::kNotify});
+    filter.rules.push_back(SyscallRule{*number, SyscallAction::kNotify, 0, {}});
   return filter;
 }
 
