@@ -1,9 +1,10 @@
 // Boost.Process v2 on std::filesystem. Boost 1.81's headers then use a few of Boost's own names
-// (boost::optional, boost::decay, ...) without including them; include this instead of
-// <boost/process/v2/...>.
+// (boost::optional, asio::detail::throw_error ...) without including them, so those go first; include this
+// instead of <boost/process/v2/...>.
 #pragma once
 
-// clang-format off: the order is the point.
+// clang-format off
+#include <boost/asio/detail/throw_error.hpp>
 #include <boost/optional.hpp>
 #include <boost/type_traits/decay.hpp>
 #include <boost/type_traits/is_constructible.hpp>

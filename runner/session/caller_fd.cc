@@ -79,8 +79,8 @@ ssize_t CallerFd::write(std::span<const char> bytes) const {
     return -1;
   }
   // pipe(7): a pipe that polls as writable takes PIPE_BUF bytes without blocking.
-  const std::size_t count = poll_.valid() ? std::min<std::size_t>(bytes.size(), PIPE_BUF)
-                                          : bytes.size();
+  const std::size_t count =
+      poll_.valid() ? std::min<std::size_t>(bytes.size(), PIPE_BUF) : bytes.size();
   return ::write(fd_, bytes.data(), count);
 }
 

@@ -13,8 +13,8 @@
 namespace runner {
 
 struct DeniedEntry {
-  std::string syscall;     // "socket"
-  std::string args;        // "AF_INET, SOCK_STREAM"; printable; may be empty
+  std::string syscall;  // "socket"
+  std::string args;     // "AF_INET, SOCK_STREAM"; printable; may be empty
   std::uint64_t count = 0;
   std::string rule;        // "network"
   std::string allow_with;  // `syscalls.allow += "@network"`; empty: nothing would
@@ -29,7 +29,8 @@ struct DenyRule {
 using RuleOf = std::function<DenyRule(const jail::Denied&)>;
 
 // Most frequent first. Kinds that read the same are added up.
-std::vector<DeniedEntry> explain_denied(std::span<const jail::Denied> denied, const RuleOf& rule_of);
+std::vector<DeniedEntry> explain_denied(std::span<const jail::Denied> denied,
+                                        const RuleOf& rule_of);
 
 // `denied socket(AF_INET, SOCK_STREAM) x3: rule network; allowed by ...; denied ...`: one line, a
 // handful of kinds, the rest as a number. Empty for an empty list. `total` counts all calls.

@@ -100,9 +100,8 @@ void Execution::start(Done done) {
 
 void Execution::on_launched(jail::Launched launched) {
   if (launched.error) {
-    return finish(tl::unexpected(Error{ErrorKind::kSetup,
-                                       jail::describe(*launched.error, request_.spec),
-                                       launched.error}));
+    return finish(tl::unexpected(
+        Error{ErrorKind::kSetup, jail::describe(*launched.error, request_.spec), launched.error}));
   }
   started_ = Clock::now();
   running_ = true;
@@ -176,7 +175,10 @@ void Execution::sink_failed(int fd, int error) {
 }
 
 // All processes of the jail are dead, so the pipes end once they are empty.
-void Execution::drain() { after(kDrain, &Execution::drain_is_over); finish_if_drained(); }
+void Execution::drain() {
+  after(kDrain, &Execution::drain_is_over);
+  finish_if_drained();
+}
 
 void Execution::drain_is_over() {
   // A payload that came to its own end gets all its output read, however slow our reader is.
@@ -190,9 +192,9 @@ void Execution::drain_is_over() {
 void Execution::finish_if_drained() {
   if (!ended_ || !done_ || !out_->is_over() || !err_->is_over()) return;
   if (stdout_error_ != 0) {
-    return finish(fail(ErrorKind::kFiles, "cannot write to stdout: " +
-                                              jail::errno_name(stdout_error_) +
-                                              "; see where it leads"));
+    return finish(fail(
+        ErrorKind::kFiles,
+        "cannot write to stdout: " + jail::errno_name(stdout_error_) + "; see where it leads"));
   }
   if (record_.facts.act == Act::kNone && out_->sink_is_gone()) {
     record_.facts.act = Act::kReaderGone;

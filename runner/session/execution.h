@@ -37,7 +37,7 @@ struct ExecutionRequest {
   std::span<const jail::Fd> inputs;
   jail::Millis wall_time{0};  // > 0
   jail::Millis grace{0};
-  jail::Bytes output{};       // stdout and stderr, each
+  jail::Bytes output{};  // stdout and stderr, each
   InputFrom input = InputFrom::kNothing;
   OutputTo output_to = OutputTo::kCaller;
 };
@@ -46,7 +46,7 @@ struct ExecutionRequest {
 struct ExecutionRecord {
   Facts facts;
   std::vector<jail::Denied> denied;
-  std::string out;   // with kMemory
+  std::string out;  // with kMemory
   std::string err;
   jail::Fd workdir;  // O_PATH
 };

@@ -93,9 +93,9 @@ Result<void> Launcher::start(const std::string& path) {
   std::array<int, 2> ends{};
   const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null.valid() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return tl::unexpected(spawner_error("cannot make the spawner's socket: " +
-                                            jail::errno_name(errno) + "; raise ulimit -n",
-                                        {jail::Step::kSpawnerStart, 0, errno}));
+    return tl::unexpected(spawner_error(
+        "cannot make the spawner's socket: " + jail::errno_name(errno) + "; raise ulimit -n",
+        {jail::Step::kSpawnerStart, 0, errno}));
   }
   socket_.reset(ends[0]);
   const jail::Fd theirs(ends[1]);
@@ -126,9 +126,9 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
   if (!sent) {
-    return tl::unexpected(spawner_error("the spawner does not answer: " +
-                                            jail::errno_name(sent.error().error) + "; try again",
-                                        sent.error()));
+    return tl::unexpected(spawner_error(
+        "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
+        sent.error()));
   }
   listeners_[id] = &listener;
   return id;
@@ -178,8 +178,8 @@ void Launcher::dispatch(jail::Event event) {
 void Launcher::on_launched(jail::Launched launched) {
   // Id 0: the spawner could not even start.
   if (launched.id == 0 && launched.error) {
-    return lose(Error{ErrorKind::kSpawner, jail::describe(*launched.error, nullptr),
-                      launched.error});
+    return lose(
+        Error{ErrorKind::kSpawner, jail::describe(*launched.error, nullptr), launched.error});
   }
   LaunchListener* listener = launched.error ? take(launched.id) : find(launched.id);
   if (listener != nullptr) listener->on_launched(std::move(launched));

@@ -31,8 +31,8 @@ jail::Fd enter(const jail::Fd& folder, const std::string& name) {
   open_how how{};
   how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return jail::Fd(static_cast<int>(
-      ::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how)));
+  return jail::Fd(
+      static_cast<int>(::syscall(SYS_openat2, folder.get(), name.c_str(), &how, sizeof how)));
 }
 
 std::string temporary_name() {
@@ -54,8 +54,8 @@ int copy(const jail::Fd& from, const jail::Fd& to, std::uint64_t size) {
     if (got < 0) return errno;
     if (got == 0) break;
     for (ssize_t done = 0; done < got;) {
-      const ssize_t wrote = ::write(to.get(), buffer.data() + done,
-                                    static_cast<std::size_t>(got - done));
+      const ssize_t wrote =
+          ::write(to.get(), buffer.data() + done, static_cast<std::size_t>(got - done));
       if (wrote < 0 && errno == EINTR) continue;
       if (wrote < 0) return errno;
       done += wrote;
@@ -74,8 +74,7 @@ int write_and_rename(const jail::Fd& folder, const std::string& name, const jail
   if (!to.valid()) return errno;
   int error = copy(file, to, size);
   // rename(2) replaces a link itself, never what it points to.
-  if (error == 0 &&
-      ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
+  if (error == 0 && ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
     error = errno;
   }
   if (error != 0) ::unlinkat(folder.get(), temporary.c_str(), 0);
@@ -86,18 +85,21 @@ int write_and_rename(const jail::Fd& folder, const std::string& name, const jail
 
 Result<OutDir> OutDir::open(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) {
-    return fail(ErrorKind::kFiles, "--out " + printable(path) + ": cannot make the folder: " +
-                                       jail::errno_name(errno) + "; its parent must exist and be "
+    return fail(ErrorKind::kFiles, "--out " + printable(path) +
+                                       ": cannot make the folder: " + jail::errno_name(errno) +
+                                       "; its parent must exist and be "
                                        "writable");
   }
   jail::Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) {
-    return fail(ErrorKind::kFiles, "--out " + printable(path) + ": cannot open the folder: " +
-                                       jail::errno_name(errno) + "; give a folder you may write to");
+    return fail(ErrorKind::kFiles, "--out " + printable(path) +
+                                       ": cannot open the folder: " + jail::errno_name(errno) +
+                                       "; give a folder you may write to");
   }
   if (::faccessat(folder.get(), ".", W_OK | X_OK, 0) != 0) {
-    return fail(ErrorKind::kFiles, "--out " + printable(path) + ": cannot write there: " +
-                                       jail::errno_name(errno) + "; give a folder you may write to");
+    return fail(ErrorKind::kFiles, "--out " + printable(path) +
+                                       ": cannot write there: " + jail::errno_name(errno) +
+                                       "; give a folder you may write to");
   }
   return OutDir(std::move(folder), path);
 }

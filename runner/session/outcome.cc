@@ -25,7 +25,8 @@ LimitHit time_limit(const char* name, jail::Millis limit, jail::Millis used) {
 LimitHit memory_limit(const Facts& facts, const LimitsInForce& in_force) {
   LimitHit hit{"memory", size_text(in_force.limits.memory), in_force.limits.memory.value,
                std::nullopt, "bytes"};
-  if (facts.ended.peak_memory_from != jail::Enforcer::kNone) hit.peak = facts.ended.peak_memory.value;
+  if (facts.ended.peak_memory_from != jail::Enforcer::kNone)
+    hit.peak = facts.ended.peak_memory.value;
   return hit;
 }
 
@@ -41,6 +42,11 @@ void exceed_cpu(Outcome& outcome, const Facts& facts, const LimitsInForce& in_fo
   outcome.exit_code = kExitTimeLimit;
   outcome.limit = time_limit("cpu_time", in_force.limits.cpu_time, facts.ended.cpu_time);
   outcome.text = "it used more than the CPU-time limit of " + outcome.limit->limit;
+}
+
+bool used_up_cpu(const Facts& facts, const LimitsInForce& in_force) {
+  const jail::Millis limit = in_force.limits.cpu_time;
+  return limit.count() > 0 && facts.ended.cpu_time >= limit;
 }
 
 void exhaust_memory(Outcome& outcome, const Facts& facts, const LimitsInForce& in_force) {
@@ -117,7 +123,11 @@ void decide_by_signal(Outcome& outcome, const Facts& facts, const LimitsInForce&
   const int signal = WTERMSIG(facts.ended.wait_status);
   outcome.signal = signal;
   if (signal == SIGXCPU) return exceed_cpu(outcome, facts, in_force);
-  if (signal == SIGKILL && facts.ended.oom_kills > 0) return exhaust_memory(outcome, facts, in_force);
+  if (signal == SIGKILL && facts.ended.oom_kills > 0)
+    return exhaust_memory(outcome, facts, in_force);
+  // setrlimit(2): a process that catches SIGXCPU meets SIGKILL at the hard limit.
+  if (signal == SIGKILL && used_up_cpu(facts, in_force))
+    return exceed_cpu(outcome, facts, in_force);
   outcome.exit_code = kSignalBase + signal;
   if (signal == SIGXFSZ) {
     const jail::Bytes limit = in_force.limits.file_size;
@@ -135,9 +145,7 @@ void decide_by_signal(Outcome& outcome, const Facts& facts, const LimitsInForce&
 void explain_failure(Outcome& outcome, const Facts& facts, const LimitsInForce& in_force) {
   const policies::Limits& limits = in_force.limits;
   if (facts.ended.oom_kills > 0) return exhaust_memory(outcome, facts, in_force);
-  if (limits.cpu_time.count() > 0 && facts.ended.cpu_time >= limits.cpu_time) {
-    return exceed_cpu(outcome, facts, in_force);
-  }
+  if (used_up_cpu(facts, in_force)) return exceed_cpu(outcome, facts, in_force);
   if (facts.ended.process_limit_hits_known && facts.ended.process_limit_hits > 0) {
     outcome.word = Word::kProcessLimit;
     outcome.limit = LimitHit{"processes", std::to_string(limits.processes), limits.processes,
@@ -163,9 +171,9 @@ void explain_failure(Outcome& outcome, const Facts& facts, const LimitsInForce& 
 
 const char* word_text(Word word) noexcept {
   static constexpr std::array<const char*, 15> kWords = {
-      "ok",           "raised",        "exited",        "signalled",   "timed_out",
-      "cpu_exceeded", "out_of_memory", "output_limit",  "process_limit", "disk_full",
-      "interrupted",  "killed",        "expired",       "refused",     "declined"};
+      "ok",           "raised",        "exited",       "signalled",     "timed_out",
+      "cpu_exceeded", "out_of_memory", "output_limit", "process_limit", "disk_full",
+      "interrupted",  "killed",        "expired",      "refused",       "declined"};
   return kWords.at(static_cast<std::size_t>(word));
 }
 

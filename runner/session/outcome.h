@@ -85,10 +85,10 @@ struct Usage {
 
 struct Outcome {
   Word word = Word::kOk;
-  int exit_code = 0;        // what `sandglass run` exits with
+  int exit_code = 0;          // what `sandglass run` exits with
   std::optional<int> status;  // the payload's own exit code
   std::optional<int> signal;  // the signal that ended the payload
-  std::string text;         // one sentence; empty for ok and exited
+  std::string text;           // one sentence; empty for ok and exited
   bool state_preserved = false;
   std::optional<LimitHit> limit;
   Stream out;

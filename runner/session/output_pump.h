@@ -22,7 +22,7 @@ namespace runner {
 class OutputPump : public std::enable_shared_from_this<OutputPump> {
  public:
   struct Events {
-    std::function<void()> ended;               // the stream is at its end, once
+    std::function<void()> ended;                 // the stream is at its end, once
     std::function<void(int error)> sink_failed;  // errno of write(2); the stream goes on, unheard
   };
 

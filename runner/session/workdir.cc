@@ -68,8 +68,8 @@ bool same_content(const jail::Fd& a, const jail::Fd& b, std::uint64_t size) {
     const auto count = static_cast<std::size_t>(got);
     std::size_t have = 0;
     while (have < count) {
-      const ssize_t more = ::pread(b.get(), right.data() + have, count - have,
-                                   static_cast<off_t>(at + have));
+      const ssize_t more =
+          ::pread(b.get(), right.data() + have, count - have, static_cast<off_t>(at + have));
       if (more <= 0) return false;
       have += static_cast<std::size_t>(more);
     }
@@ -182,8 +182,8 @@ class Walk {
                             " a file (files.max_file)");
     }
     if (collected_.harvest.written.size() >= limits_.files) {
-      return skip(path, "over the limit of " + std::to_string(limits_.files) +
-                            " files (files.outputs)");
+      return skip(path,
+                  "over the limit of " + std::to_string(limits_.files) + " files (files.outputs)");
     }
     hand_over(path, file, size);
   }

@@ -18,9 +18,9 @@
 namespace runner {
 
 struct CollectLimits {
-  jail::Bytes max_file{};       // a larger file is skipped, sparse or not
-  std::uint64_t files = 0;      // at most so many are brought out
-  std::uint32_t depth = 32;     // folders below the workdir
+  jail::Bytes max_file{};          // a larger file is skipped, sparse or not
+  std::uint64_t files = 0;         // at most so many are brought out
+  std::uint32_t depth = 32;        // folders below the workdir
   std::uint64_t entries = 20'000;  // looked at in all
 };
 
@@ -42,9 +42,9 @@ struct Harvest {
     jail::Bytes size{};
   };
   std::vector<Written> written;
-  std::vector<Skipped> skipped;     // the first kMaxSkipped
+  std::vector<Skipped> skipped;  // the first kMaxSkipped
   std::uint64_t skipped_total = 0;
-  std::uint64_t unchanged = 0;      // inputs that the payload left as they were
+  std::uint64_t unchanged = 0;  // inputs that the payload left as they were
 };
 
 inline constexpr std::size_t kMaxSkipped = 100;
@@ -56,9 +56,8 @@ struct Undelivered {
 };
 
 // Takes one file: its path, the open file at offset 0, its size.
-using Deliver = std::function<tl::expected<void, Undelivered>(const std::string& path,
-                                                              const jail::Fd& file,
-                                                              jail::Bytes size)>;
+using Deliver = std::function<tl::expected<void, Undelivered>(
+    const std::string& path, const jail::Fd& file, jail::Bytes size)>;
 
 struct Collected {
   Harvest harvest;

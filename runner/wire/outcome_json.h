@@ -18,8 +18,8 @@ namespace runner::wire {
 
 // One limit in force and who sees to it.
 struct LimitLine {
-  std::string name;   // "memory"
-  std::string text;   // "512M"
+  std::string name;  // "memory"
+  std::string text;  // "512M"
   std::uint64_t value = 0;
   const char* unit = "bytes";  // "bytes", "ms", "count"
   std::string enforced_by;     // "cgroup v2"

@@ -57,7 +57,8 @@ TEST_CASE("other telling arguments") {
   CHECK(describe_args(call(SYS_prctl, {PR_SET_SECCOMP, 2})) == "PR_SET_SECCOMP");
   CHECK(describe_args(call(SYS_prctl, {4000})) == "4000");
   CHECK(describe_args(call(SYS_ioctl, {0, 0x5412})) == "TIOCSTI");
-  CHECK(describe_args(call(SYS_ioctl, {0, 0xdeadbeef00005412})) == "TIOCSTI");  // upper half is noise
+  CHECK(describe_args(call(SYS_ioctl, {0, 0xdeadbeef00005412})) ==
+        "TIOCSTI");  // upper half is noise
   CHECK(describe_args(call(SYS_ioctl, {0, 0xc0ffee})) == "0xc0ffee");
   CHECK(describe_args(call(SYS_kill, {1, SIGKILL})) == "pid 1, SIGKILL");
   CHECK(describe_args(call(SYS_kill, {0xffffffff, 0})) == "pid -1, 0");

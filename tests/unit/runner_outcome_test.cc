@@ -136,6 +136,10 @@ TEST_CASE("the kernel's signals for limits") {
   CHECK(cpu.exit_code == 124);
   CHECK(cpu.limit->name == "cpu_time");
 
+  Facts hard = signalled(SIGKILL);
+  hard.ended.cpu_time = jail::Millis{10'900};
+  CHECK(outcome_of(hard).word == Word::kCpuExceeded);
+
   Facts oom = signalled(SIGKILL);
   oom.ended.oom_kills = 2;
   CHECK(outcome_of(oom).word == Word::kOutOfMemory);

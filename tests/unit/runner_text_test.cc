@@ -16,11 +16,15 @@ TEST_CASE("well-formed UTF-8 passes and ill-formed bytes are found") {
   CHECK_FALSE(is_utf8("\xed\xa0\x80"));      // a surrogate
   CHECK_FALSE(is_utf8("\xf4\x90\x80\x80"));  // beyond U+10FFFF
   CHECK_FALSE(is_utf8("\xe2\x82"));          // cut off
-  CHECK(utf8_prefix("ab\xff" "cd") == 2);
+  CHECK(utf8_prefix("ab\xff"
+                    "cd") == 2);
 }
 
 TEST_CASE("ill-formed bytes become U+FFFD one by one") {
-  CHECK(to_utf8("a\xff\xfe" "b") == "a\xEF\xBF\xBD\xEF\xBF\xBD" "b");
+  CHECK(to_utf8("a\xff\xfe"
+                "b") ==
+        "a\xEF\xBF\xBD\xEF\xBF\xBD"
+        "b");
   CHECK(to_utf8("é") == "é");
 }
 
@@ -38,8 +42,10 @@ TEST_CASE("nothing that a terminal would act on stays in printable text") {
   CHECK(printable("\x1b[31mred") == "\\x1b[31mred");
   CHECK(printable("\xff") == "\\xff");
   CHECK(printable("a\\b") == "a\\\\b");
-  CHECK(printable("\xc2\x9b" "31m") == "\\u009b31m");          // C1 control sequence introducer
-  CHECK(printable("\xe2\x80\xae" "fdp.exe") == "\\u202efdp.exe");  // right-to-left override
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "\\u009b31m");  // C1 control sequence introducer
+  CHECK(printable("\xe2\x80\xae"
+                  "fdp.exe") == "\\u202efdp.exe");  // right-to-left override
   CHECK(printable("Zürich") == "Zürich");
   CHECK(printable("\0"s) == "\\x00");
 }

@@ -115,7 +115,8 @@ TEST_CASE("an 8 TiB sparse file is skipped by name and not read") {
   write(from.path() / "small", "1");
   const jail::Fd sparse(::open((from.path() / "huge").c_str(), O_CREAT | O_WRONLY, 0600));
   // ext4 allows 16 TiB, tmpfs 8 EiB; other file systems may allow less.
-  const off_t size = ::ftruncate(sparse.get(), off_t{8} << 40U) == 0 ? off_t{8} << 40U : off_t{1} << 32U;
+  const off_t size =
+      ::ftruncate(sparse.get(), off_t{8} << 40U) == 0 ? off_t{8} << 40U : off_t{1} << 32U;
   REQUIRE(::ftruncate(sparse.get(), size) == 0);
   const auto start = std::chrono::steady_clock::now();
   const Collected collected = bring_out(from, to);

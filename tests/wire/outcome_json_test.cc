@@ -1,10 +1,10 @@
+#include "runner/wire/outcome_json.h"
+
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-
-#include "runner/wire/outcome_json.h"
 
 using namespace runner;
 
