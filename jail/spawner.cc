@@ -63,7 +63,7 @@ class Worker {
     std::array<epoll_event, 64> events;
     const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout());
     for (int i = 0; i < n && alive_; ++i)
-      handle(events[static_cast<std::size_t>(i)].data.u64);
+      handle(events[static_cast<std::size_t>(i)].data.u64, events[static_cast<std::size_t>(i)].events);
     const Clock::time_point now = Clock::now();
     resume_listeners(now);
     if (now >= next_tick_) tick(now);
@@ -84,7 +84,7 @@ class Worker {
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000));
   }
 
-  void handle(std::uint64_t data) {
+  void handle(std::uint64_t data, std::uint32_t events) {
     const auto source = static_cast<Source>(data & 7U);
     if (source == Source::kCaller) return serve_caller();
     if (source == Source::kKeeper) {
@@ -94,7 +94,7 @@ class Worker {
     const auto it = jails_.find(data >> 3U);
     if (it == jails_.end()) return;
     if (source == Source::kControl) serve_init(it->second);
-    if (source == Source::kListener) serve_listener(it->second);
+    if (source == Source::kListener) serve_listener(it->second, events);
     if (source == Source::kExit) bury(it->second);
   }
 
@@ -271,6 +271,9 @@ class Worker {
         break;
       case ReportType::kExited:
         exited(jail, report);
+        // All of the payload is dead and reaped. What is left, the namespaces' own end, takes the
+        // kernel milliseconds (it waits for RCU) and is nothing the caller needs to wait for.
+        report_end(jail);
         break;
     }
   }
@@ -344,6 +347,8 @@ class Worker {
   }
 
   void report_end(JailProcess& jail) {
+    if (jail.end_reported) return;
+    jail.end_reported = true;
     if (!jail.launched_sent) {
       const SetupError lost{Step::kReport, 1, EPIPE};
       return reply_launched(*jail.launch, jail.error.value_or(lost), {});
@@ -381,8 +386,14 @@ class Worker {
 
   // ---- denied calls
 
-  void serve_listener(JailProcess& jail) {
+  void serve_listener(JailProcess& jail, std::uint32_t events) {
     if (!jail.notify || !jail.listening) return;
+    if ((events & EPOLLIN) == 0) {
+      // EPOLLHUP: the last process under the filter is gone, and would be so for ever.
+      unwatch(jail.notify->listener().get());
+      jail.listening = false;
+      return;
+    }
     jail.notify->serve();
     if (jail.notify->resume_at() <= Clock::now()) return;
     unwatch(jail.notify->listener().get());
