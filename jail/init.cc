@@ -116,7 +116,8 @@ class Init {
   void await_go() {
     InitOrder order;
     Received got;
-    const auto r = receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
+    const auto r =
+        receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
     if (!r || got.size != sizeof(order) || order.type != OrderType::kGo) ::_exit(0);
   }
 
@@ -268,7 +269,8 @@ class Init {
   }
 
   void wait_for_news() {
-    std::array<pollfd, 2> wait{pollfd{control_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> wait{pollfd{control_.get(), POLLIN, 0},
+                               pollfd{signals_.get(), POLLIN, 0}};
     if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) ::_exit(0);
     if (wait[0].revents != 0) pass_signal();
     if (wait[1].revents != 0) {
