@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -91,6 +92,9 @@ class Init {
     if (auto r = become(Id{h.uid}, Id{h.gid}); !r) return r;
     // Other processes of this uid (rootless) or of this jail must not ptrace PID 1.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fail(Step::kIdentity, errno, 3);
+    // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel
+    // without keyrings has none to inherit.
+    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
     if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
     const char* name = plan_.text(h.hostname);
