@@ -154,9 +154,9 @@ Result<Policy> Library::find(std::string_view name_or_path) const {
     Places places;
     for (auto d = chain.rbegin(); d != chain.rend(); ++d)
       if (auto done = d->apply(policy, places); !done) return tl::unexpected(done.error());
-    if (auto good = validate(policy, table_, places); !good) return tl::unexpected(good.error());
-    if (const auto in_force = weakenings(policy, table_))
-      prune_reasons(policy, *in_force, chain.front(), places);
+    const auto in_force = validate(policy, table_, places);
+    if (!in_force) return tl::unexpected(in_force.error());
+    prune_reasons(policy, *in_force, chain.front(), places);
     return policy;
   } catch (Error& e) {
     return tl::unexpected<Error>(std::move(e));

@@ -347,7 +347,8 @@ Result<Document> Document::read(std::string_view text, std::string file) {
   try {
     Document d;
     d.file_ = file;
-    d.reader_ = std::make_unique<TomlReader>(text, std::move(file));
+    check_shape(text, d.file_);
+    d.reader_ = std::make_unique<TomlReader>(text, std::move(file), 0);
     const TomlReader& r = *d.reader_;
     if (r.root().empty())
       return fail(d.file_ + ":1:1: the policy is empty; it needs at least name and extends, e.g.  "

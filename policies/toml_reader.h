@@ -23,8 +23,8 @@ inline constexpr int kMaxTomlDots = 8;       // in one dotted key
 
 class TomlReader {
  public:
-  // `line_offset` lines stand before `text` in the file. Throws Error.
-  TomlReader(std::string_view text, std::string file, std::uint32_t line_offset = 0);
+  // `text` has passed check_shape; `line_offset` lines stand before it in the file. Throws Error.
+  TomlReader(std::string_view text, std::string file, std::uint32_t line_offset);
 
   [[nodiscard]] const toml::table& root() const { return root_; }
   [[nodiscard]] const std::string& file() const { return file_; }

@@ -26,16 +26,29 @@ constexpr std::array<std::string_view, 14> kHarmlessEtc{
     "/etc/python3.11",   "/etc/inputrc"};
 constexpr std::array<std::string_view, 4> kForbiddenBinds{"/proc", "/sys", "/dev", "/run"};
 
+bool plain_device(const std::string& path) {
+  return std::find(kPlainDevices.begin(), kPlainDevices.end(), path) != kPlainDevices.end();
+}
+
+bool host_data(const std::string& path) {
+  const auto below = [&](std::string_view root) { return is_below(path, root); };
+  return std::any_of(kHostData.begin(), kHostData.end(), below) &&
+         std::none_of(kHarmlessEtc.begin(), kHarmlessEtc.end(), below);
+}
+
 // Throws Error.
 class Validator {
  public:
   Validator(const Policy& policy, const SyscallTable& table, const Places& places)
       : p_(policy), table_(table), places_(places) {}
 
-  void check() {
+  std::vector<std::string> check() {
     identity();
     session();
-    if (p_.mode == Mode::kRestricted) return restricted();
+    if (p_.mode == Mode::kRestricted) {
+      restricted();
+      return {};
+    }
     if (!p_.arithmetic.operators.empty() || !p_.arithmetic.functions.empty())
       refuse("arithmetic", "goes with mode = \"restricted\" only");
     limits();
@@ -44,8 +57,9 @@ class Validator {
     binds();
     devices();
     interpreters();
-    syscalls();
-    reasons();
+    const std::vector<std::string> in_force = ordered(syscalls());
+    reasons(in_force);
+    return in_force;
   }
 
  private:
@@ -199,8 +213,9 @@ class Validator {
                        [&](const Bind& b) { return is_below(program, b.target); });
   }
 
-  void syscalls() {
-    const auto allowed = allowed_calls(p_.syscalls, table_);
+  // What the allowed sets weaken.
+  std::vector<std::string> syscalls() {
+    auto allowed = allowed_calls(p_.syscalls, table_);
     if (!allowed) {
       if (allowed.error().key.empty()) throw Error{allowed.error().text};
       refuse(allowed.error().key, allowed.error().text);
@@ -212,11 +227,29 @@ class Validator {
         refuse("syscalls.allow", "lacks " + std::string(name) +
                                      ", without which nothing runs; allow \"@base\" and "
                                      "\"@signals\"");
+    return std::move(allowed->weakenings);
   }
 
-  void reasons() {
-    const auto in_force = weakenings(p_, table_);
-    if (!in_force) throw Error{in_force.error().text};
+  // With what the files weaken.
+  std::vector<std::string> ordered(std::vector<std::string> found) const {
+    const Files& f = p_.files;
+    const auto runs = [](const Tmpfs& fs) { return fs.exec == jail::Exec::kExec; };
+    if (runs(f.workdir)) found.emplace_back("exec_from_workdir");
+    if (std::any_of(f.scratch.begin(), f.scratch.end(), runs))
+      found.emplace_back("exec_from_scratch");
+    if (f.proc == jail::ProcView::kMasked) found.emplace_back("whole_proc");
+    if (!std::all_of(f.devices.begin(), f.devices.end(), plain_device))
+      found.emplace_back("extra_devices");
+    if (std::any_of(f.read_only.begin(), f.read_only.end(),
+                    [](const Bind& b) { return host_data(b.source); }))
+      found.emplace_back("host_files");
+    std::vector<std::string> all;
+    for (const Weakening& w : kWeakenings)
+      if (std::find(found.begin(), found.end(), w.key) != found.end()) all.emplace_back(w.key);
+    return all;
+  }
+
+  void reasons(const std::vector<std::string>& in_force) {
     for (const Unsafe& u : p_.unsafe) {
       const auto same = [&](const Weakening& w) { return w.key == u.key; };
       if (std::any_of(kWeakenings.begin(), kWeakenings.end(), same)) continue;
@@ -226,7 +259,7 @@ class Validator {
       if (hint.empty()) hint = "; known here: " + join(known);
       refuse("unsafe." + u.key, "unknown key" + hint);
     }
-    for (const std::string& key : *in_force) {
+    for (const std::string& key : in_force) {
       const auto same = [&](const Unsafe& u) { return u.key == key; };
       if (std::any_of(p_.unsafe.begin(), p_.unsafe.end(), same)) continue;
       const auto it = std::find_if(kWeakenings.begin(), kWeakenings.end(),
@@ -269,43 +302,12 @@ class Validator {
   const Places& places_;
 };
 
-bool plain_device(const std::string& path) {
-  return std::find(kPlainDevices.begin(), kPlainDevices.end(), path) != kPlainDevices.end();
-}
-
-bool host_data(const std::string& path) {
-  const auto below = [&](std::string_view root) { return is_below(path, root); };
-  return std::any_of(kHostData.begin(), kHostData.end(), below) &&
-         std::none_of(kHarmlessEtc.begin(), kHarmlessEtc.end(), below);
-}
-
 }  // namespace
 
-Result<std::vector<std::string>> weakenings(const Policy& policy, const SyscallTable& table) {
-  const auto allowed = allowed_calls(policy.syscalls, table);
-  if (!allowed) return fail(allowed.error().text);
-  std::vector<std::string> found = allowed->weakenings;
-  const Files& f = policy.files;
-  const auto runs = [](const Tmpfs& fs) { return fs.exec == jail::Exec::kExec; };
-  if (runs(f.workdir)) found.emplace_back("exec_from_workdir");
-  if (std::any_of(f.scratch.begin(), f.scratch.end(), runs))
-    found.emplace_back("exec_from_scratch");
-  if (f.proc == jail::ProcView::kMasked) found.emplace_back("whole_proc");
-  if (!std::all_of(f.devices.begin(), f.devices.end(), plain_device))
-    found.emplace_back("extra_devices");
-  if (std::any_of(f.read_only.begin(), f.read_only.end(),
-                  [](const Bind& b) { return host_data(b.source); }))
-    found.emplace_back("host_files");
-  std::vector<std::string> ordered;
-  for (const Weakening& w : kWeakenings)
-    if (std::find(found.begin(), found.end(), w.key) != found.end()) ordered.emplace_back(w.key);
-  return ordered;
-}
-
-Result<void> validate(const Policy& policy, const SyscallTable& table, const Places& places) {
+Result<std::vector<std::string>> validate(const Policy& policy, const SyscallTable& table,
+                                          const Places& places) {
   try {
-    Validator(policy, table, places).check();
-    return {};
+    return Validator(policy, table, places).check();
   } catch (Error& e) {
     return tl::unexpected<Error>(std::move(e));
   }

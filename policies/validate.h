@@ -36,11 +36,10 @@ inline constexpr std::array<std::string_view, 4> kOperators{"%", "//", "**", "pe
 inline constexpr std::array<std::string_view, 6> kFunctions{"sqrt", "round", "abs",
                                                             "min",  "max",   "sum"};
 
-// The keys of kWeakenings that are in force, in kWeakenings' order.
-Result<std::vector<std::string>> weakenings(const Policy& policy, const SyscallTable& table);
-
-// The first broken rule. `places` puts FILE:LINE:COLUMN in front; may be empty.
-Result<void> validate(const Policy& policy, const SyscallTable& table, const Places& places);
+// The first broken rule, or the keys of kWeakenings that are in force, in their order. `places` puts
+// FILE:LINE:COLUMN in front of an error; may be empty.
+Result<std::vector<std::string>> validate(const Policy& policy, const SyscallTable& table,
+                                          const Places& places);
 
 // May this host path be bound into a jail at all? The text says why not; empty: it may.
 std::string refuse_bind_source(std::string_view path);
