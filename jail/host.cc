@@ -86,13 +86,14 @@ Feature other_namespaces() {
 Feature own_uids() {
   const IdBlock block = choose_block(::getpid());
   const bool own = block.count > 1;
-  return {"a host uid for each jail",
-          own ? Verdict::kPresent : Verdict::kAbsent,
-          Need::kOptional,
-          own ? "ids from " + std::to_string(block.first_uid) : "not root, or no range of ids mapped",
-          "two jails never share a uid, nor share one with the operator",
-          "all jails run as the caller's uid, with the caller's supplementary groups",
-          own ? "" : "start it as root (it keeps no privilege)"};
+  return {
+      "a host uid for each jail",
+      own ? Verdict::kPresent : Verdict::kAbsent,
+      Need::kOptional,
+      own ? "ids from " + std::to_string(block.first_uid) : "not root, or no range of ids mapped",
+      "two jails never share a uid, nor share one with the operator",
+      "all jails run as the caller's uid, with the caller's supplementary groups",
+      own ? "" : "start it as root (it keeps no privilege)"};
 }
 
 Feature mount_api() {
@@ -115,8 +116,9 @@ Feature fresh_proc() {
           found(e, "mount(2)"),
           "`standard` and `loose` show a payload its own processes only",
           "policies with files.proc other than \"none\" can't start; `tight` can",
-          e == 0 ? "" : "the host's /proc is covered by other mounts: in a container, "
-                        "--security-opt systempaths=unconfined"};
+          e == 0 ? ""
+                 : "the host's /proc is covered by other mounts: in a container, "
+                   "--security-opt systempaths=unconfined"};
 }
 
 Feature seccomp_listener() {
@@ -183,16 +185,17 @@ Feature controller(const Cgroups& cgroups, Controller c, const char* name, const
           enforcer_name(e),
           layer,
           lost,
-          has ? "" : "run as root, or in a delegated cgroup: systemd-run --user --scope "
-                     "-p Delegate=yes"};
+          has ? ""
+              : "run as root, or in a delegated cgroup: systemd-run --user --scope "
+                "-p Delegate=yes"};
 }
 
 void add_cgroups(std::vector<Feature>& features) {
   Cgroups cgroups = Cgroups::make(::getpid());
-  features.push_back(controller(
-      cgroups, Controller::kMemory, "cgroup memory",
-      "limits.memory over all processes and tmpfs pages together",
-      "RLIMIT_DATA for each process and a sample every 50 ms take its place"));
+  features.push_back(
+      controller(cgroups, Controller::kMemory, "cgroup memory",
+                 "limits.memory over all processes and tmpfs pages together",
+                 "RLIMIT_DATA for each process and a sample every 50 ms take its place"));
   features.push_back(controller(cgroups, Controller::kPids, "cgroup pids",
                                 "limits.processes over the whole jail",
                                 "RLIMIT_NPROC takes its place, per uid and user namespace"));
@@ -217,9 +220,9 @@ Feature kernel() {
 }  // namespace
 
 std::vector<Feature> inspect_host() {
-  std::vector<Feature> features{kernel(),    user_namespaces(), other_namespaces(),
-                                own_uids(),  mount_api(),       fresh_proc(),
-                                seccomp_listener(), ptrace_scope(), landlock()};
+  std::vector<Feature> features{kernel(),           user_namespaces(), other_namespaces(),
+                                own_uids(),         mount_api(),       fresh_proc(),
+                                seccomp_listener(), ptrace_scope(),    landlock()};
   add_cgroups(features);
   return features;
 }

@@ -78,13 +78,31 @@ SyscallFilter init_filter() {
   SyscallFilter filter;
   filter.fallback = SyscallAction::kKill;
   constexpr const char* kNames[] = {
-      "read",         "write",          "close",        "ppoll",   "poll",
-      "wait4",        "waitid",         "kill",         "sendmsg", "recvmsg",
-      "exit_group",   "rt_sigreturn",   "restart_syscall",
-      "rt_sigprocmask", "getrusage",
+      "read",
+      "write",
+      "close",
+      "ppoll",
+      "poll",
+      "wait4",
+      "waitid",
+      "kill",
+      "sendmsg",
+      "recvmsg",
+      "exit_group",
+      "rt_sigreturn",
+      "restart_syscall",
+      "rt_sigprocmask",
+      "getrusage",
 #ifdef __SANITIZE_ADDRESS__
-      "mmap",         "munmap",         "madvise",      "getpid",  "futex",
-      "sigaltstack",  "rt_sigaction",   "mprotect",     "gettid",
+      "mmap",
+      "munmap",
+      "madvise",
+      "getpid",
+      "futex",
+      "sigaltstack",
+      "rt_sigaction",
+      "mprotect",
+      "gettid",
 #endif
   };
   for (const char* name : kNames)
@@ -201,8 +219,7 @@ Result<Fd> make_command(const Command& command) {
   const std::vector<std::uint64_t> argv = w.strings(command.argv);
   const std::vector<std::uint64_t> env = w.strings(command.env);
   std::vector<CommandInput> inputs;
-  for (const Input& input : command.inputs)
-    inputs.push_back({w.text(input.path), input.mode, 0});
+  for (const Input& input : command.inputs) inputs.push_back({w.text(input.path), input.mode, 0});
   h.inputs = w.array<CommandInput>(inputs);
   h.argv = w.slots(argv);
   h.env = w.slots(env);
