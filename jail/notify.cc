@@ -112,7 +112,7 @@ std::size_t read_text(const seccomp_notif& call, const Shape& shape,
 bool same_kind(const DeniedRecord& a, const DeniedRecord& b, std::uint8_t main_args) {
   if (a.number != b.number || a.text_length != b.text_length) return false;
   for (std::size_t i = 0; i < 6; ++i)
-    if ((main_args >> i & 1U) != 0 && a.args[i] != b.args[i]) return false;
+    if ((unsigned{main_args} >> i & 1U) != 0 && a.args[i] != b.args[i]) return false;
   return std::memcmp(a.text.data(), b.text.data(), a.text_length) == 0;
 }
 

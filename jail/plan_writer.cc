@@ -37,11 +37,14 @@ class Writer {
     return a;
   }
 
-  // Strings first, then their offsets and a terminating zero.
-  Array strings(const std::vector<std::string>& items) {
+  // Offsets of the strings, and a zero after the last.
+  std::vector<std::uint64_t> strings(const std::vector<std::string>& items) {
     std::vector<std::uint64_t> offsets;
     for (const std::string& s : items) offsets.push_back(text(s).offset);
     offsets.push_back(0);
+    return offsets;
+  }
+  Array slots(const std::vector<std::uint64_t>& offsets) {
     Array a = array<std::uint64_t>(offsets);
     --a.count;
     return a;
@@ -121,13 +124,18 @@ bool returns_notify(const BpfProgram& program) {
   });
 }
 
-// execve must reach the spawner once; under a kill fallback that needs a rule of its own.
+// Where nothing allows execve it must reach the spawner, which lets the first one through: so
+// whatever else was said about it becomes a report.
 SyscallFilter with_first_exec(SyscallFilter filter) {
-  const auto number = syscall_number("execve");
-  const bool named = std::any_of(filter.rules.begin(), filter.rules.end(),
-                                 [&](const SyscallRule& r) { return r.number == *number; });
-  if (filter.fallback != SyscallAction::kNotify && !named)
-    filter.rules.push_back(SyscallRule{*number, SyscallAction::kNotify, 0, {}});
+  const int number = *syscall_number("execve");
+  const auto is_exec = [number](const SyscallRule& r) { return r.number == number; };
+  const bool allowed = std::any_of(filter.rules.begin(), filter.rules.end(), [&](const auto& r) {
+    return is_exec(r) && r.action == SyscallAction::kAllow;
+  });
+  if (allowed || filter.fallback == SyscallAction::kAllow) return filter;
+  std::erase_if(filter.rules, is_exec);
+  if (filter.fallback != SyscallAction::kNotify)
+    filter.rules.push_back(SyscallRule{number, SyscallAction::kNotify, 0, {}});
   return filter;
 }
 
@@ -202,11 +210,13 @@ Result<Fd> make_command(const Command& command) {
   h.magic = kCommandMagic;
   Writer w(sizeof(CommandHeader));
   h.cwd = w.text(command.cwd);
-  h.argv = w.strings(command.argv);
-  h.env = w.strings(command.env);
+  const std::vector<std::uint64_t> argv = w.strings(command.argv);
+  const std::vector<std::uint64_t> env = w.strings(command.env);
   std::vector<CommandInput> inputs;
   for (const Input& input : command.inputs) inputs.push_back({w.text(input.path), input.mode, 0});
   h.inputs = w.array<CommandInput>(inputs);
+  h.argv = w.slots(argv);
+  h.env = w.slots(env);
   auto file = w.seal(h, kMaxCommandBytes);
   if (!file) return file;
   std::vector<std::byte> copy(w.bytes().begin(), w.bytes().end());

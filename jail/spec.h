@@ -103,7 +103,8 @@ struct SyscallRule {
 };
 
 // Calls of another architecture (i386, x32) kill the process, always.
-// A payload's first execve is let through once by the spawner when no rule allows execve.
+// A payload's first execve is let through once by the spawner when no rule allows execve; later
+// ones are then denied with EPERM and reported, whatever the rules say of execve.
 struct SyscallFilter {
   SyscallAction fallback = SyscallAction::kNotify;  // kNotify, kErrno or kKill
   std::uint16_t fallback_error = 1;                 // for kErrno
