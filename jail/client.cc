@@ -1,0 +1,113 @@
+#include "jail/client.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "jail/cgroup.h"
+#include "jail/wire.h"
+
+namespace jail {
+namespace {
+
+// The largest reply decides the room; one connection, one thread, so one buffer a call is enough.
+using Room = std::array<std::byte, sizeof(DeniedPacket)>;
+
+template <class Packet>
+const Packet* as(const Room& room, std::size_t size) {
+  return size == sizeof(Packet) ? reinterpret_cast<const Packet*>(room.data()) : nullptr;
+}
+
+DeniedList to_list(const DeniedPacket& packet) {
+  DeniedList list;
+  list.id = packet.head.id;
+  const std::size_t n = std::min<std::size_t>(packet.count, packet.records.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    const DeniedRecord& r = packet.records[i];
+    Denied d;
+    d.number = r.number;
+    d.args = r.args;
+    d.count = r.count;
+    d.text.assign(r.text.data(), std::min<std::size_t>(r.text_length, r.text.size()));
+    list.denied.push_back(std::move(d));
+  }
+  return list;
+}
+
+std::optional<Event> decode(const Room& room, Received& got) {
+  const auto* head = reinterpret_cast<const ReplyHead*>(room.data());
+  if (got.size < sizeof(ReplyHead) || head->magic != kWireMagic) return std::nullopt;
+  if (head->type == ReplyType::kHello) {
+    if (const auto* p = as<HelloPacket>(room, got.size)) return p->hello;
+  } else if (head->type == ReplyType::kLaunched) {
+    if (const auto* p = as<LaunchedPacket>(room, got.size)) {
+      Launched launched;
+      launched.id = head->id;
+      if (p->error.step != Step::kNone) launched.error = p->error;
+      if (got.fd_count > 0) launched.init = std::move(got.fds[0]);
+      if (got.fd_count > 1) launched.workdir = std::move(got.fds[1]);
+      return launched;
+    }
+  } else if (head->type == ReplyType::kEnded) {
+    if (const auto* p = as<EndedPacket>(room, got.size)) return p->ended;
+  } else if (head->type == ReplyType::kDenied) {
+    if (const auto* p = as<DeniedPacket>(room, got.size)) return to_list(*p);
+  }
+  return std::nullopt;
+}
+
+Result<void> send_request(const Fd& socket, RequestType type, std::uint64_t id,
+                          std::uint32_t number, std::span<const int> fds) {
+  Request request;
+  request.type = type;
+  request.id = id;
+  request.number = number;
+  return send_struct(socket.get(), request, fds);
+}
+
+}  // namespace
+
+Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, const Fd& command,
+                         Stdio stdio, std::span<const Fd> inputs) {
+  if (inputs.size() > kMaxInputs) return fail(Step::kProtocol, E2BIG);
+  std::array<int, kMaxFds> fds{};
+  fds[0] = plan.get();
+  fds[1] = command.get();
+  fds[2] = stdio.in.get();
+  fds[3] = stdio.out.get();
+  fds[4] = stdio.err.get();
+  for (std::size_t i = 0; i < inputs.size(); ++i) fds[5 + i] = inputs[i].get();
+  return send_request(socket, RequestType::kLaunch, id, 0,
+                      std::span(fds.data(), 5 + inputs.size()));
+}
+
+Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target) {
+  const std::array<int, 1> fds{plan.get()};
+  return send_request(socket, RequestType::kPool, 0, target, fds);
+}
+
+Result<void> send_interrupt(const Fd& socket, std::uint64_t id) {
+  return send_request(socket, RequestType::kInterrupt, id, 0, {});
+}
+
+Result<void> send_kill(const Fd& socket, std::uint64_t id) {
+  return send_request(socket, RequestType::kKill, id, 0, {});
+}
+
+Result<std::optional<Event>> receive(const Fd& socket) {
+  alignas(16) Room room;
+  Received got;
+  const auto received = receive_packet(socket.get(), room, got);
+  if (!received) {
+    if (received.error().error == EAGAIN) return std::optional<Event>();
+    return tl::unexpected(received.error());
+  }
+  if (got.size == 0) return fail(Step::kProtocol, ECONNRESET);
+  std::optional<Event> event = decode(room, got);
+  if (!event) return fail(Step::kProtocol, EBADMSG);
+  return event;
+}
+
+void sweep_after(const Hello& hello) noexcept { remove_cgroups_of(hello.keeper_pid); }
+
+}  // namespace jail

@@ -1,0 +1,332 @@
+#include "jail/init.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/keyctl.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "jail/identity.h"
+#include "jail/landlock.h"
+#include "jail/mounts.h"
+#include "jail/payload.h"
+#include "jail/wire.h"
+
+namespace jail {
+namespace {
+
+// mkdir -p below `folder`, never through a link.
+int make_parents(int folder, const char* path) {
+  std::array<char, PATH_MAX> part;
+  for (std::size_t i = 0; path[i] != '\0' && i + 1 < part.size(); ++i) {
+    part[i] = path[i];
+    if (path[i] != '/') continue;
+    part[i] = '\0';
+    if (::mkdirat(folder, part.data(), 0755) != 0 && errno != EEXIST) return errno;
+    part[i] = '/';
+  }
+  return 0;
+}
+
+// 0 or an errno. The source may be any readable file; its end decides, not its size.
+int copy(int from, int to) {
+  std::array<char, 65536> buffer;
+  off_t at = 0;
+  while (true) {
+    const ssize_t n = ::pread(from, buffer.data(), buffer.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) return 0;
+    for (ssize_t done = 0; done < n;) {
+      const auto left = static_cast<std::size_t>(n - done);
+      const ssize_t w = ::write(to, buffer.data() + done, left);
+      if (w < 0 && errno == EINTR) continue;
+      if (w < 0) return errno;
+      done += w;
+    }
+    at += n;
+  }
+}
+
+class Init {
+ public:
+  Init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup, Fd control)
+      : plan_(plan), facts_(facts), cgroup_(cgroup), control_(std::move(control)) {}
+
+  [[noreturn]] void run() {
+    if (const auto made = make(); !made) die(made.error());
+    const int workdir[1] = {tree_.workdir.get()};
+    report(ReportType::kReady, {}, workdir);
+    while (true) serve_order();
+  }
+
+ private:
+  // Everything that needs no payload. Order: see the plan at the top of mounts.cc and identity.h.
+  Result<void> make() {
+    // Other jails' sockets are open in this copy of the worker: close them before anything else.
+    control_ = Fd(::fcntl(control_.release(), F_DUPFD_CLOEXEC, 3));
+    close_others();
+    ::prctl(PR_SET_NAME, "sandglass-init", 0, 0, 0);
+    await_go();
+    const PlanHeader& h = plan_.header();
+    if (auto r = become(Id{h.uid}, Id{h.gid}); !r) return r;
+    // Other processes of this uid (rootless) or of this jail must not ptrace PID 1.
+    if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fail(Step::kIdentity, errno, 3);
+    // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel
+    // without keyrings has none to inherit.
+    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    ::umask(022);
+    if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
+    const char* name = plan_.text(h.hostname);
+    if (::sethostname(name, h.hostname.length) != 0) return fail(Step::kHostname, errno);
+    auto tree = build_tree(plan_);
+    if (!tree) return tl::unexpected(tree.error());
+    tree_ = std::move(*tree);
+    auto rules = landlock_rules(plan_, facts_.landlock_abi);
+    if (!rules) return tl::unexpected(rules.error());
+    landlock_ = std::move(*rules);
+    return watch_children();
+  }
+
+  void close_others() {
+    const auto keep = static_cast<unsigned>(control_.get());
+    if (const int e = cgroup_.enter_v1(); e != 0) die(SetupError{Step::kCgroup, 1, e});
+    if (keep > 3) ::syscall(SYS_close_range, 3U, keep - 1, 0);
+    ::syscall(SYS_close_range, keep + 1, ~0U, 0);
+    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    for (int i = 0; i < 3 && null.valid(); ++i) ::dup2(null.get(), i);
+  }
+
+  void await_go() {
+    InitOrder order;
+    Received got;
+    const auto r =
+        receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
+    if (!r || got.size != sizeof(order) || order.type != OrderType::kGo) ::_exit(0);
+  }
+
+  // SIOCSIFFLAGS on the only interface a new network namespace has.
+  int loopback() const {
+    if (plan_.header().loopback == Loopback::kDown) return 0;
+    const Fd s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!s.valid()) return errno;
+    ifreq request{};
+    std::strcpy(request.ifr_name, "lo");
+    request.ifr_flags = IFF_UP;
+    return ::ioctl(s.get(), SIOCSIFFLAGS, &request) == 0 ? 0 : errno;
+  }
+
+  Result<void> watch_children() {
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &child, nullptr);
+    signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_.valid()) return fail(Step::kReport, errno);
+    return {};
+  }
+
+  void report(ReportType type, const SetupError& error, std::span<const int> fds) const {
+    InitReport message;
+    message.type = type;
+    message.error = error;
+    if (type == ReportType::kExited) add_usage(message);
+    // The worker is gone: so is the reason to exist.
+    if (!send_struct(control_.get(), message, fds)) ::_exit(0);
+  }
+
+  void add_usage(InitReport& message) const {
+    message.wait_status = wait_status_;
+    rusage usage{};
+    if (::getrusage(RUSAGE_CHILDREN, &usage) != 0) return;
+    const auto ms = [](const timeval& t) { return t.tv_sec * 1000 + t.tv_usec / 1000; };
+    message.cpu_ms = static_cast<std::uint64_t>(ms(usage.ru_utime) + ms(usage.ru_stime));
+    message.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+  }
+
+  [[noreturn]] void die(const SetupError& error) const {
+    report(ReportType::kError, error, {});
+    ::_exit(0);
+  }
+
+  void serve_order() {
+    InitOrder order;
+    const auto r =
+        receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), received_);
+    if (!r || received_.size != sizeof(order) || order.magic != kWireMagic) ::_exit(0);
+    if (order.type == OrderType::kStart) start();
+  }
+
+  // fds: command, stdin, stdout, stderr, inputs...
+  void start() {
+    if (received_.fd_count < 4) die(SetupError{Step::kProtocol, 0, EBADMSG});
+    auto mapping = Mapping::of(received_.fds[0], Mapping::Mode::kPrivate, kMaxCommandBytes);
+    if (!mapping) die(mapping.error());
+    const auto command = CommandView::read(mapping->bytes());
+    if (!command) die(command.error());
+    if (command->inputs().size() != received_.fd_count - 4)
+      die(SetupError{Step::kProtocol, 1, EBADMSG});
+    for (std::size_t i = 0; i < command->inputs().size(); ++i)
+      if (const int e = put(*command, i); e != 0)
+        die(SetupError{Step::kInput, static_cast<std::uint16_t>(i), e});
+    launch(*command);
+    watch();
+  }
+
+  int put(const CommandView& command, std::size_t i) {
+    const CommandInput& input = command.inputs()[i];
+    const Fd source = std::move(received_.fds[4 + i]);
+    const char* path = command.text(input.path);
+    const char* code = plan_.text(plan_.header().code_dir);
+    const std::size_t n = plan_.header().code_dir.length;
+    const bool in_code = n > 0 && std::strncmp(path, code, n) == 0 && path[n] == '/';
+    const Fd root(in_code ? -1 : ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const int folder = in_code ? tree_.code.get() : root.get();
+    const char* below = in_code ? path + n + 1 : path + 1;
+    if (const int e = make_parents(folder, below); e != 0) return e;
+    open_how how{};
+    how.flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
+    how.mode = input.mode;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    const Fd target(static_cast<int>(::syscall(SYS_openat2, folder, below, &how, sizeof(how))));
+    if (!target.valid()) return errno;
+    return copy(source.get(), target.get());
+  }
+
+  void launch(const CommandView& command) {
+    int report_pipe[2];
+    int go_pipe[2];
+    if (::pipe2(report_pipe, O_CLOEXEC) != 0 || ::pipe2(go_pipe, O_CLOEXEC) != 0)
+      die(SetupError{Step::kFork, 0, errno});
+    report_ = Fd(report_pipe[0]);
+    go_ = Fd(go_pipe[1]);
+    PayloadFds fds{std::move(received_.fds[1]), std::move(received_.fds[2]),
+                   std::move(received_.fds[3]), Fd(report_pipe[1]), Fd(go_pipe[0])};
+    // fork, not vfork: the child sets itself up at length, and fails with a report of its own.
+    payload_ = ::fork();
+    if (payload_ < 0) die(SetupError{Step::kFork, 1, errno});
+    if (payload_ == 0) {
+      control_.reset();
+      run_payload(plan_, command, facts_, landlock_, std::move(fds));
+    }
+  }
+
+  // Reads the child's report: a listener to pass on, an error, or the end of file of execve.
+  void watch() {
+    while (true) {
+      ChildReport child;
+      const ssize_t n = ::read(report_.get(), &child, sizeof(child));
+      if (n < 0 && errno == EINTR) continue;
+      if (n == 0) break;
+      if (n != sizeof(child)) die(SetupError{Step::kReport, 0, EIO});
+      if (child.error.step != Step::kNone) die(child.error);
+      pass_listener(child.listener);
+    }
+    report_.reset();
+    report(ReportType::kStarted, {}, {});
+    seal();
+    while (true) wait_for_news();
+  }
+
+  void pass_listener(int number) {
+    const Fd child(static_cast<int>(::syscall(SYS_pidfd_open, payload_, 0)));
+    const Fd listener(static_cast<int>(::syscall(SYS_pidfd_getfd, child.get(), number, 0)));
+    if (!listener.valid()) die(SetupError{Step::kListener, 0, errno});
+    const int fds[1] = {listener.get()};
+    report(ReportType::kListener, {}, fds);
+    const char byte = 1;
+    if (::write(go_.get(), &byte, 1) != 1) die(SetupError{Step::kListener, 1, errno});
+  }
+
+  // Nothing but waiting is left to do: give up all rights and all other calls.
+  void seal() {
+    go_.reset();
+    tree_ = Tree{};
+    landlock_.reset();
+    const auto filter = plan_.init_filter();
+    const sock_fprog program{static_cast<unsigned short>(filter.size()),
+                             const_cast<sock_filter*>(filter.data())};
+    bool ok = drop_bounding_set().has_value() && clear_capabilities().has_value();
+    ok = ok && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    ok = ok && ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    if (!ok) ::_exit(0);
+  }
+
+  void wait_for_news() {
+    std::array<pollfd, 2> wait{pollfd{control_.get(), POLLIN, 0},
+                               pollfd{signals_.get(), POLLIN, 0}};
+    if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) ::_exit(0);
+    if (wait[0].revents != 0) pass_signal();
+    if (wait[1].revents != 0) {
+      signalfd_siginfo info{};
+      while (::read(signals_.get(), &info, sizeof(info)) > 0) {
+      }
+      reap();
+    }
+  }
+
+  void pass_signal() {
+    InitOrder order;
+    const auto r =
+        receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), received_);
+    if (!r || received_.size != sizeof(order) || order.magic != kWireMagic) ::_exit(0);
+    if (order.type == OrderType::kSignal) ::kill(-payload_, order.number);
+  }
+
+  void reap() {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = ::wait4(-1, &status, WNOHANG, nullptr)) > 0) {
+      if (pid != payload_) continue;
+      wait_status_ = status;
+      // Whoever it left behind, daemons and pipe holders, ends now.
+      ::kill(-1, SIGKILL);
+      while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {
+      }
+      report(ReportType::kExited, {}, {});
+      ::_exit(0);
+    }
+  }
+
+  const PlanView& plan_;
+  const JailFacts& facts_;
+  const Cgroup& cgroup_;
+  Fd control_;
+  Tree tree_;
+  Fd landlock_;
+  Fd signals_;
+  Fd report_;
+  Fd go_;
+  pid_t payload_ = -1;
+  int wait_status_ = 0;
+  Received received_;
+};
+
+}  // namespace
+
+void run_init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup, Fd control) {
+  Init init(plan, facts, cgroup, std::move(control));
+  init.run();
+}
+
+}  // namespace jail

@@ -1,0 +1,98 @@
+#include "jail/jail_process.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "jail/init.h"
+#include "jail/wire.h"
+
+namespace jail {
+namespace {
+
+constexpr __u64 kNamespaces = CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                              CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+struct Clone {
+  pid_t pid = -1;
+  int pidfd = -1;
+};
+
+// fork(2) with namespaces. The child runs on a copy of this stack and must only call what
+// restrict.h lists.
+Clone clone_into_namespaces(int cgroup_v2) {
+  Clone made;
+  clone_args args{};
+  args.flags = kNamespaces;
+  args.pidfd = reinterpret_cast<std::uint64_t>(&made.pidfd);
+  args.exit_signal = SIGCHLD;
+  if (cgroup_v2 >= 0) {
+    args.flags = kNamespaces | __u64{CLONE_INTO_CGROUP};
+    args.cgroup = static_cast<__u64>(cgroup_v2);
+  }
+  made.pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+  return made;
+}
+
+}  // namespace
+
+Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t serial,
+                              std::uint32_t slot, const Cgroups& cgroups,
+                              const WorkerFacts& facts) {
+  const PlanHeader& h = plan->view.header();
+  const Totals totals{Bytes{h.memory}, h.processes, Millis(h.cpu_time_ms)};
+  auto cgroup = cgroups.create(serial, totals);
+  if (!cgroup) return tl::unexpected(cgroup.error());
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+    cgroup->remove();
+    return fail(Step::kClone, errno, 1);
+  }
+  JailProcess jail;
+  jail.control = Fd(pair[0]);
+  // Ours only: an init that does not read must not stop the worker.
+  ::fcntl(pair[0], F_SETFL, O_NONBLOCK);
+  Fd theirs(pair[1]);
+  JailFacts of_jail = facts.jail;
+  if (cgroups.enforcer(Controller::kMemory) == Enforcer::kNone) of_jail.data_limit = h.memory;
+
+  const Clone made = clone_into_namespaces(cgroup->v2_folder());
+  if (made.pid == 0) {
+    jail.control.reset();
+    run_init(plan->view, of_jail, *cgroup, std::move(theirs));
+  }
+  if (made.pid < 0) {
+    const int error = errno;
+    cgroup->remove();
+    return fail(Step::kClone, error);
+  }
+  jail.serial = serial;
+  jail.slot = slot;
+  jail.plan = std::move(plan);
+  jail.pid = made.pid;
+  jail.pidfd = Fd(made.pidfd);
+  jail.cgroup = std::move(*cgroup);
+  const Identity inside{Id{h.uid}, Id{h.gid}};
+  auto ready = map_jail(facts.proc, jail.pid, inside, facts.block, slot);
+  if (ready) {
+    InitOrder go;
+    go.type = OrderType::kGo;
+    ready = send_struct(jail.control.get(), go);
+  }
+  if (!ready) {
+    jail.control.reset();  // init sees the end of its lifeline and exits
+    ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
+    jail.cgroup.remove();
+    return tl::unexpected(ready.error());
+  }
+  return jail;
+}
+
+}  // namespace jail

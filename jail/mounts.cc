@@ -1,0 +1,291 @@
+// user_namespaces(7), mount_namespaces(7): every mount copied from the host is locked together
+// with what lies below it, so binds are recursive; attributes are only ever added (mount_setattr),
+// since clearing one that the host set is EPERM.
+//
+// Order: private · open every source (before anything can hide it) · tmpfs root over /proc, the
+// one folder every host has · attach mounts[i] · fresh /proc (the kernel wants to see the old one
+// still) · root read-only · pivot_root onto itself · detach the old root.
+#include "jail/mounts.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+namespace jail {
+namespace {
+
+constexpr const char* kNewRoot = "/proc";
+constexpr unsigned kTreeFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+
+int open_tree(int folder, const char* path, unsigned flags) {
+  return static_cast<int>(::syscall(SYS_open_tree, folder, path, flags));
+}
+
+int set_attributes(int tree, std::uint64_t attributes, unsigned flags) {
+  mount_attr attr{};
+  attr.attr_set = attributes;
+  return static_cast<int>(
+      ::syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | flags, &attr, sizeof(attr)));
+}
+
+int attach(int tree, int folder, const char* path) {
+  return static_cast<int>(
+      ::syscall(SYS_move_mount, tree, "", folder, path, MOVE_MOUNT_F_EMPTY_PATH));
+}
+
+// "/a/b" -> "a/b": below the new root's folder.
+const char* relative(const char* path) { return path + 1; }
+
+// mkdir -p of everything before the last slash. Components exist, or lie on our own tmpfs.
+int make_parents(int root, const char* path) {
+  std::array<char, PATH_MAX> part;
+  for (std::size_t i = 0; path[i] != '\0' && i < part.size() - 1; ++i) {
+    part[i] = path[i];
+    if (path[i] != '/') continue;
+    part[i] = '\0';
+    if (::mkdirat(root, part.data(), 0755) != 0 && errno != EEXIST && errno != EROFS) return errno;
+    part[i] = '/';
+  }
+  return 0;
+}
+
+struct Options {
+  std::array<char, 96> text{};
+};
+
+Options tmpfs_options(std::uint64_t size, std::uint64_t inodes, std::uint32_t mode) {
+  Options o;
+  std::snprintf(o.text.data(), o.text.size(), "size=%llu,nr_inodes=%llu,mode=%o",
+                static_cast<unsigned long long>(size), static_cast<unsigned long long>(inodes),
+                mode);
+  return o;
+}
+
+class Builder {
+ public:
+  explicit Builder(const PlanView& plan) : plan_(plan) {}
+
+  Result<Tree> build() {
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return fail(Step::kPrivateMounts, errno);
+    if (auto r = open_sources(); !r) return tl::unexpected(r.error());
+    if (auto r = make_root(); !r) return tl::unexpected(r.error());
+    for (std::size_t i = 0; i < plan_.mounts().size(); ++i)
+      if (const int e = attach_one(i); e != 0)
+        return fail(Step::kMount, e, static_cast<std::uint16_t>(i));
+    if (auto r = code_folder(); !r) return tl::unexpected(r.error());
+    if (auto r = proc(); !r) return tl::unexpected(r.error());
+    if (auto r = become_root(); !r) return tl::unexpected(r.error());
+    tree_.workdir.reset(
+        ::open(plan_.text(plan_.header().workdir), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!tree_.workdir.valid()) return fail(Step::kMount, errno, 0xffff);
+    return std::move(tree_);
+  }
+
+ private:
+  Result<void> open_sources() {
+    const auto mounts = plan_.mounts();
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+      const PlanMount& m = mounts[i];
+      if (m.kind != MountKind::kBind && m.kind != MountKind::kDevice) continue;
+      sources_[i].reset(open_tree(AT_FDCWD, plan_.text(m.source), kTreeFlags));
+      if (sources_[i].valid()) continue;
+      if (m.presence == Presence::kOptional && errno == ENOENT) continue;
+      return fail(Step::kOpenSource, errno, static_cast<std::uint16_t>(i));
+    }
+    return {};
+  }
+
+  Result<void> make_root() {
+    const Options o = tmpfs_options(std::uint64_t{16} << 20U, 4096, 0755);
+    if (::mount("root", kNewRoot, "tmpfs", MS_NOSUID | MS_NODEV, o.text.data()) != 0)
+      return fail(Step::kRoot, errno);
+    root_.reset(::open(kNewRoot, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root_.valid()) return fail(Step::kRoot, errno);
+    return {};
+  }
+
+  // 0 or an errno.
+  int attach_one(std::size_t i) {
+    const PlanMount& m = plan_.mounts()[i];
+    const char* target = relative(plan_.text(m.target));
+    if (const int e = make_parents(root_.get(), target); e != 0) return e;
+    switch (m.kind) {
+      case MountKind::kBind:
+      case MountKind::kDevice:
+        return sources_[i].valid() ? bind(m, sources_[i].get(), target) : 0;
+      case MountKind::kTmpfs:
+        return tmpfs(m, target);
+      case MountKind::kDir:
+        return ::mkdirat(root_.get(), target, m.mode) == 0 || errno == EEXIST ? 0 : errno;
+      case MountKind::kSymlink:
+        return ::symlinkat(plan_.text(m.source), root_.get(), target) == 0 ? 0 : errno;
+      case MountKind::kFile:
+        return file(m, target);
+      case MountKind::kDevpts:
+        return devpts(target);
+    }
+    return EINVAL;
+  }
+
+  int bind(const PlanMount& m, int source, const char* target) {
+    struct stat st {};
+    if (::fstat(source, &st) != 0) return errno;
+    if (m.kind == MountKind::kDevice && !S_ISCHR(st.st_mode)) return ENXIO;
+    // A folder of the host is the operator's word; a socket or FIFO would be a door.
+    if (m.kind == MountKind::kBind && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) return EINVAL;
+    std::uint64_t attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
+    if (m.kind == MountKind::kBind) attributes |= MOUNT_ATTR_NODEV;
+    if (m.kind == MountKind::kDevice || m.exec == Exec::kNoExec) attributes |= MOUNT_ATTR_NOEXEC;
+    if (set_attributes(source, attributes, AT_RECURSIVE) != 0) return errno;
+    if (const int e = make_point(target, S_ISDIR(st.st_mode)); e != 0) return e;
+    return attach(source, root_.get(), target) == 0 ? 0 : errno;
+  }
+
+  // The place to attach at: it may already exist inside an earlier bind.
+  int make_point(const char* target, int is_folder) {
+    if (is_folder != 0)
+      return ::mkdirat(root_.get(), target, 0755) == 0 || errno == EEXIST || errno == EROFS ? 0
+                                                                                            : errno;
+    const Fd point(
+        ::openat(root_.get(), target, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444));
+    return point.valid() || errno == EROFS || errno == EACCES ? 0 : errno;
+  }
+
+  int tmpfs(const PlanMount& m, const char* target) {
+    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
+    std::array<char, PATH_MAX> path;
+    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
+    unsigned long flags = MS_NOSUID | MS_NODEV;
+    if (m.exec == Exec::kNoExec) flags |= MS_NOEXEC;
+    if (m.access == Access::kReadOnly) flags |= MS_RDONLY;
+    const Options o = tmpfs_options(m.size, m.inodes, m.mode);
+    return ::mount("tmpfs", path.data(), "tmpfs", flags, o.text.data()) == 0 ? 0 : errno;
+  }
+
+  int file(const PlanMount& m, const char* target) {
+    const Fd f(::openat(root_.get(), target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m.mode));
+    if (!f.valid()) return errno;
+    const char* data = plan_.text(m.contents);
+    std::size_t left = m.contents.length;
+    while (left > 0) {
+      const ssize_t n = ::write(f.get(), data, left);
+      if (n < 0) return errno;
+      data += n;
+      left -= static_cast<std::size_t>(n);
+    }
+    return 0;
+  }
+
+  int devpts(const char* target) {
+    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
+    std::array<char, PATH_MAX> path;
+    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
+    const char* options = "newinstance,ptmxmode=0666,mode=0620";
+    return ::mount("devpts", path.data(), "devpts", MS_NOSUID | MS_NOEXEC, options) == 0 ? 0
+                                                                                         : errno;
+  }
+
+  // The payload sees code_dir read-only; init keeps a second, writable view of the same tmpfs.
+  Result<void> code_folder() {
+    const PlanHeader& h = plan_.header();
+    if (h.code_dir.length == 0) return {};
+    const char* target = relative(plan_.text(h.code_dir));
+    int e = make_parents(root_.get(), target);
+    if (e == 0 && ::mkdirat(root_.get(), target, 0755) != 0) e = errno;
+    if (e != 0) return fail(Step::kMount, e, 0xffff);
+    std::array<char, PATH_MAX> path;
+    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
+    const Options o = tmpfs_options(h.code_size, 1024, 0755);
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    if (::mount("code", path.data(), "tmpfs", kFlags, o.text.data()) != 0)
+      return fail(Step::kMount, errno, 0xffff);
+    const Fd writable(open_tree(AT_FDCWD, path.data(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    if (!writable.valid()) return fail(Step::kMount, errno, 0xffff);
+    const Fd seen(::open(path.data(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!seen.valid() || set_attributes(seen.get(), MOUNT_ATTR_RDONLY, 0) != 0)
+      return fail(Step::kMount, errno, 0xffff);
+    tree_.code.reset(::openat(writable.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!tree_.code.valid()) return fail(Step::kMount, errno, 0xffff);
+    return {};
+  }
+
+  Result<void> proc() {
+    const ProcView view = plan_.header().proc;
+    if (view == ProcView::kNone) return {};
+    if (::mkdirat(root_.get(), "proc", 0555) != 0 && errno != EEXIST)
+      return fail(Step::kProc, errno);
+    // proc(5): hidepid=invisible hides what may not be ptraced; PID 1 is not dumpable, so it is
+    // hidden too. subset=pid leaves out every file that is not about a process.
+    const char* options =
+        view == ProcView::kOwnPids ? "hidepid=invisible,subset=pid" : "hidepid=invisible";
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    if (::mount("proc", "/proc/proc", "proc", kFlags, options) != 0)
+      return fail(Step::kProc, errno);
+    return view == ProcView::kMasked ? mask_proc() : Result<void>();
+  }
+
+  // What tells of the host, or reaches it, in a whole /proc. A folder is covered by an empty
+  // read-only tmpfs, a file by /dev/null; one that this kernel lacks needs no cover.
+  Result<void> mask_proc() {
+    constexpr const char* kFolders[] = {"acpi", "asound", "bus",  "driver", "dynamic_debug",
+                                        "fs",   "irq",    "scsi", "sys",    "tty"};
+    constexpr const char* kFiles[] = {
+        "config.gz",   "consoles",   "devices",      "diskstats",     "interrupts",  "iomem",
+        "ioports",     "kallsyms",   "kcore",        "key-users",     "keys",        "kmsg",
+        "kpagecgroup", "kpagecount", "kpageflags",   "latency_stats", "locks",       "mdstat",
+        "misc",        "modules",    "mtrr",         "partitions",    "sched_debug", "schedstat",
+        "slabinfo",    "softirqs",   "swaps",        "sysrq-trigger", "timer_list",  "timer_stats",
+        "vmallocinfo", "buddyinfo",  "pagetypeinfo", "zoneinfo",      "cmdline",     "execdomains",
+        "pressure",    "bootconfig", "allocinfo"};
+    std::array<char, 128> path;
+    for (const char* name : kFolders) {
+      std::snprintf(path.data(), path.size(), "/proc/proc/%s", name);
+      constexpr unsigned long kFlags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+      if (::mount("mask", path.data(), "tmpfs", kFlags, "size=4k,nr_inodes=2,mode=0555") != 0 &&
+          errno != ENOENT)
+        return fail(Step::kProc, errno, 1);
+    }
+    for (const char* name : kFiles) {
+      std::snprintf(path.data(), path.size(), "/proc/proc/%s", name);
+      if (::mount("/dev/null", path.data(), nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT &&
+          errno != ENOTDIR)
+        return fail(Step::kProc, errno, 2);
+    }
+    return {};
+  }
+
+  Result<void> become_root() {
+    if (set_attributes(root_.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, 0) != 0)
+      return fail(Step::kReadOnlyRoot, errno);
+    if (::fchdir(root_.get()) != 0) return fail(Step::kPivotRoot, errno);
+    // pivot_root(2): new_root and put_old may be the same folder; the old root is then on top.
+    if (::syscall(SYS_pivot_root, ".", ".") != 0) return fail(Step::kPivotRoot, errno);
+    if (::umount2(".", MNT_DETACH) != 0) return fail(Step::kDetachOldRoot, errno);
+    if (::chdir("/") != 0) return fail(Step::kDetachOldRoot, errno);
+    return {};
+  }
+
+  const PlanView& plan_;
+  Fd root_;
+  Tree tree_;
+  std::array<Fd, kMaxMounts> sources_;
+};
+
+}  // namespace
+
+Result<Tree> build_tree(const PlanView& plan) {
+  Builder builder(plan);
+  return builder.build();
+}
+
+}  // namespace jail
