@@ -29,6 +29,7 @@ constexpr std::uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWU
 constexpr std::uint64_t kTcgets2 = 0x802C542A;
 constexpr std::uint64_t kTcsets2 = 0x402C542B;  // then TCSETSW2 and TCSETSF2
 constexpr std::uint64_t kFsGetFlags = 0x80086601;
+constexpr std::uint64_t kFiclone = 0x40049409;
 
 #define SAME(name) \
   Constant { #name, static_cast<std::uint64_t>(name) }
@@ -53,7 +54,7 @@ constexpr std::array kConstants{
     Constant{"TIOCSPGRP_BLOCK", TIOCSPGRP},  // TIOCSPGRP and TIOCOUTQ
     Constant{"TCGETS2", kTcgets2}, Constant{"TCSETS2", kTcsets2},
     Constant{"TCSETSW2", kTcsets2 + 1}, Constant{"TCSETSF2", kTcsets2 + 2},
-    Constant{"FS_IOC_GETFLAGS", kFsGetFlags},
+    Constant{"FS_IOC_GETFLAGS", kFsGetFlags}, Constant{"FICLONE", kFiclone},
     Constant{"SIOC_BLOCK", 0x8900},  // interface and address requests of sockets
     SAME(AF_UNIX), SAME(AF_INET), SAME(AF_INET6), SAME(AF_NETLINK), SAME(NETLINK_ROUTE),
     Constant{"SOCK_TYPE_MASK", 0xf}, SAME(SOCK_STREAM), SAME(SOCK_DGRAM),

@@ -128,9 +128,9 @@ std::uint16_t read_error(const TomlReader& r, const toml::node* node, const toml
   if (text == "ENOSYS") return ENOSYS;
   if (text == "EPERM") return EPERM;
   if (text == "EINVAL") return EINVAL;
-  if (text == "EACCES") return EACCES;
+  if (text == "EOPNOTSUPP") return EOPNOTSUPP;
   r.refuse(node->source(), path + ".error", "must be \"ENOSYS\", \"EPERM\", \"EINVAL\", "
-                                            "\"EACCES\" or \"0\"");
+                                            "\"EOPNOTSUPP\" or \"0\"");
 }
 
 std::unique_ptr<std::vector<QuietEntry>> read_quiet(const TomlReader& r, const toml::table& t) {
