@@ -52,9 +52,17 @@ std::optional<MountLine> parse_line(std::string_view line) {
   return MountLine{unescape(left[3]), unescape(left[4]), right[0], right[2]};
 }
 
+// cgroup_namespaces(7): what lies outside the namespace's root is shown as "/../...".
+bool climbs(std::string_view path) {
+  for (const std::string_view part : split(path, '/'))
+    if (part == "..") return true;
+  return false;
+}
+
 // Our path below the hierarchy's root, seen through a mount that may show only a subtree of it
 // (a container's). A path outside the mounted subtree can only be reached as its root.
 std::string own_folder(const MountLine& mount, std::string_view path) {
+  if (climbs(path)) return mount.point;
   if (mount.root == "/") return path == "/" ? mount.point : mount.point + std::string(path);
   const bool below = path.substr(0, mount.root.size()) == mount.root &&
                      (path.size() == mount.root.size() || path[mount.root.size()] == '/');

@@ -77,7 +77,8 @@ Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, con
   fds[3] = stdio.out.get();
   fds[4] = stdio.err.get();
   for (std::size_t i = 0; i < inputs.size(); ++i) fds[5 + i] = inputs[i].get();
-  return send_request(socket, RequestType::kLaunch, id, 0, std::span(fds.data(), 5 + inputs.size()));
+  return send_request(socket, RequestType::kLaunch, id, 0,
+                      std::span(fds.data(), 5 + inputs.size()));
 }
 
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target) {

@@ -65,14 +65,14 @@ struct Ended {
   std::int32_t wait_status = 0;  // wait4(2) of the payload; meaningless if !exited
   bool exited = false;           // false: the jail was killed before the payload could be reaped
   KillCause cause = KillCause::kNone;
-  std::uint64_t oom_kills = 0;       // by the cgroup
+  std::uint64_t oom_kills = 0;  // by the cgroup
   std::uint64_t process_limit_hits = 0;
   bool process_limit_hits_known = false;
   Bytes peak_memory{};
   Enforcer peak_memory_from = Enforcer::kNone;  // kRlimit: sampled
   Millis cpu_time{0};
-  std::uint64_t denied_total = 0;    // calls answered by the listener
-  bool denied_throttled = false;     // the payload flooded: late calls were answered slowly
+  std::uint64_t denied_total = 0;  // calls answered by the listener
+  bool denied_throttled = false;   // the payload flooded: late calls were answered slowly
 };
 
 // One kind of refused call: same number and same main arguments. At most 64 kinds per launch.

@@ -91,7 +91,8 @@ const char* advice(const SetupError& e) {
     case Step::kProtocol:
       return "the spawner is gone";
     case Step::kSpawnerStart:
-      if (e.error == ENOENT) return "sandglass-spawner is not beside sandglass: build or install it";
+      if (e.error == ENOENT)
+        return "sandglass-spawner is not beside sandglass: build or install it";
       return nullptr;
     default:
       return nullptr;
@@ -99,8 +100,8 @@ const char* advice(const SetupError& e) {
 }
 
 std::string object_of(const SetupError& e, const Spec& spec) {
-  const bool is_mount = e.step == Step::kMount || e.step == Step::kOpenSource ||
-                        e.step == Step::kLandlockRules;
+  const bool is_mount =
+      e.step == Step::kMount || e.step == Step::kOpenSource || e.step == Step::kLandlockRules;
   if (is_mount && e.index < spec.mounts.size()) {
     const Mount& m = spec.mounts[e.index];
     return e.step == Step::kOpenSource ? m.source : m.target;

@@ -16,16 +16,16 @@ struct Spec;
 enum class Step : std::uint16_t {
   kNone = 0,
   // the caller and the spawner
-  kPlan,           // a plan or command could not be built or did not validate
-  kSpawnerStart,   // the spawner could not be started or died
-  kProtocol,       // a message was malformed, too long, or out of order
-  kSingleThread,   // the spawner found a second thread in itself
-  kOuterUserNs,    // unshare(CLONE_NEWUSER) of the spawner
-  kOuterIdMap,     // uid_map / gid_map of the spawner's user namespace
-  kCgroup,         // make, limit or enter the jail's cgroup
-  kSlots,          // no free uid slot: too many jails at once
-  kClone,          // clone3 of init into its namespaces
-  kIdMap,          // uid_map / gid_map of the jail
+  kPlan,          // a plan or command could not be built or did not validate
+  kSpawnerStart,  // the spawner could not be started or died
+  kProtocol,      // a message was malformed, too long, or out of order
+  kSingleThread,  // the spawner found a second thread in itself
+  kOuterUserNs,   // unshare(CLONE_NEWUSER) of the spawner
+  kOuterIdMap,    // uid_map / gid_map of the spawner's user namespace
+  kCgroup,        // make, limit or enter the jail's cgroup
+  kSlots,         // no free uid slot: too many jails at once
+  kClone,         // clone3 of init into its namespaces
+  kIdMap,         // uid_map / gid_map of the jail
   // init, while making the jail
   kIdentity,       // setgroups / setresgid / setresuid of init
   kPrivateMounts,  // make the mount tree private
@@ -42,20 +42,20 @@ enum class Step : std::uint16_t {
   kReport,         // init could not report
   // the payload, after fork
   kFork,
-  kInput,          // copy inputs[index] into the jail
+  kInput,  // copy inputs[index] into the jail
   kSetsid,
   kStdio,
   kChdir,
-  kRlimit,         // rlimits[index]
-  kBoundingSet,    // index = capability number
+  kRlimit,       // rlimits[index]
+  kBoundingSet,  // index = capability number
   kSecurebits,
   kClearCaps,
   kNoNewPrivs,
   kCloseRange,
   kLandlock,
   kSeccomp,
-  kListener,       // hand the seccomp listener to the spawner
-  kExec,           // ENOENT: not found (127); EACCES, ENOEXEC: cannot be run (126)
+  kListener,  // hand the seccomp listener to the spawner
+  kExec,      // ENOENT: not found (127); EACCES, ENOEXEC: cannot be run (126)
   kLast = kExec,
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/filter.h>
+#include <linux/keyctl.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -91,6 +92,9 @@ class Init {
     if (auto r = become(Id{h.uid}, Id{h.gid}); !r) return r;
     // Other processes of this uid (rootless) or of this jail must not ptrace PID 1.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fail(Step::kIdentity, errno, 3);
+    // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel
+    // without keyrings has none to inherit.
+    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
     if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
     const char* name = plan_.text(h.hostname);
@@ -116,7 +120,8 @@ class Init {
   void await_go() {
     InitOrder order;
     Received got;
-    const auto r = receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
+    const auto r =
+        receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
     if (!r || got.size != sizeof(order) || order.type != OrderType::kGo) ::_exit(0);
   }
 
@@ -268,7 +273,8 @@ class Init {
   }
 
   void wait_for_news() {
-    std::array<pollfd, 2> wait{pollfd{control_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> wait{pollfd{control_.get(), POLLIN, 0},
+                               pollfd{signals_.get(), POLLIN, 0}};
     if (::poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) ::_exit(0);
     if (wait[0].revents != 0) pass_signal();
     if (wait[1].revents != 0) {

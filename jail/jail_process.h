@@ -47,6 +47,7 @@ struct JailProcess {
   std::optional<std::uint64_t> launch;  // the caller's id
   std::optional<SetupError> error;
   bool launched_sent = false;
+  bool end_reported = false;
   bool listening = false;  // the listener is in the epoll set
   Ended ended;
 };

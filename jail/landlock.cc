@@ -84,8 +84,8 @@ int add_rule(int ruleset, const char* path, std::uint64_t rights) {
 }  // namespace
 
 int landlock_abi() noexcept {
-  const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0,
-                             LANDLOCK_CREATE_RULESET_VERSION);
+  const long abi =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   return abi < 0 ? 0 : static_cast<int>(abi);
 }
 
@@ -95,8 +95,7 @@ Result<Fd> landlock_rules(const PlanView& plan, int abi) {
   RulesetAttr attr{all, 0, 0};
   if (abi >= 4 && plan.header().landlock_net == LandlockNet::kDenyTcp) attr.net = kNetBoth;
   if (abi >= 6) attr.scoped = kScopeBoth;
-  Fd ruleset(static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, &attr, attr_size(abi), 0)));
+  Fd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, attr_size(abi), 0)));
   if (!ruleset.valid()) return fail(Step::kLandlockRules, errno);
   const auto mounts = plan.mounts();
   for (std::size_t i = 0; i < mounts.size(); ++i) {

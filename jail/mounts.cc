@@ -85,8 +85,8 @@ class Builder {
     if (auto r = code_folder(); !r) return tl::unexpected(r.error());
     if (auto r = proc(); !r) return tl::unexpected(r.error());
     if (auto r = become_root(); !r) return tl::unexpected(r.error());
-    tree_.workdir.reset(::open(plan_.text(plan_.header().workdir),
-                               O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    tree_.workdir.reset(
+        ::open(plan_.text(plan_.header().workdir), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!tree_.workdir.valid()) return fail(Step::kMount, errno, 0xffff);
     return std::move(tree_);
   }
@@ -156,7 +156,8 @@ class Builder {
     if (is_folder != 0)
       return ::mkdirat(root_.get(), target, 0755) == 0 || errno == EEXIST || errno == EROFS ? 0
                                                                                             : errno;
-    const Fd point(::openat(root_.get(), target, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444));
+    const Fd point(
+        ::openat(root_.get(), target, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444));
     return point.valid() || errno == EROFS || errno == EACCES ? 0 : errno;
   }
 
@@ -190,7 +191,8 @@ class Builder {
     std::array<char, PATH_MAX> path;
     std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
     const char* options = "newinstance,ptmxmode=0666,mode=0620";
-    return ::mount("devpts", path.data(), "devpts", MS_NOSUID | MS_NOEXEC, options) == 0 ? 0 : errno;
+    return ::mount("devpts", path.data(), "devpts", MS_NOSUID | MS_NOEXEC, options) == 0 ? 0
+                                                                                         : errno;
   }
 
   // The payload sees code_dir read-only; init keeps a second, writable view of the same tmpfs.
@@ -238,12 +240,12 @@ class Builder {
     constexpr const char* kFolders[] = {"acpi", "asound", "bus",  "driver", "dynamic_debug",
                                         "fs",   "irq",    "scsi", "sys",    "tty"};
     constexpr const char* kFiles[] = {
-        "config.gz",   "consoles",   "devices",     "diskstats",     "interrupts", "iomem",
-        "ioports",     "kallsyms",   "kcore",       "key-users",     "keys",       "kmsg",
-        "kpagecgroup", "kpagecount", "kpageflags",  "latency_stats", "locks",      "mdstat",
-        "misc",        "modules",    "mtrr",        "partitions",    "sched_debug", "schedstat",
-        "slabinfo",    "softirqs",   "swaps",       "sysrq-trigger", "timer_list", "timer_stats",
-        "vmallocinfo", "buddyinfo",  "pagetypeinfo", "zoneinfo",     "cmdline",    "execdomains",
+        "config.gz",   "consoles",   "devices",      "diskstats",     "interrupts",  "iomem",
+        "ioports",     "kallsyms",   "kcore",        "key-users",     "keys",        "kmsg",
+        "kpagecgroup", "kpagecount", "kpageflags",   "latency_stats", "locks",       "mdstat",
+        "misc",        "modules",    "mtrr",         "partitions",    "sched_debug", "schedstat",
+        "slabinfo",    "softirqs",   "swaps",        "sysrq-trigger", "timer_list",  "timer_stats",
+        "vmallocinfo", "buddyinfo",  "pagetypeinfo", "zoneinfo",      "cmdline",     "execdomains",
         "pressure",    "bootconfig", "allocinfo"};
     std::array<char, 128> path;
     for (const char* name : kFolders) {

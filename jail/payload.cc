@@ -56,7 +56,8 @@ int find_program(const char* name, char* const* env, std::array<char, PATH_MAX>&
   const char* p = search_path(env);
   while (*name != '\0') {
     const char* end = std::strchr(p, ':');
-    const int length = end != nullptr ? static_cast<int>(end - p) : static_cast<int>(std::strlen(p));
+    const int length =
+        end != nullptr ? static_cast<int>(end - p) : static_cast<int>(std::strlen(p));
     const int n = std::snprintf(found.data(), found.size(), "%.*s/%s", length, p, name);
     if (n > 0 && static_cast<std::size_t>(n) < found.size()) {
       const int e = runnable(found.data());

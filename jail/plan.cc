@@ -38,6 +38,12 @@ class Checker {
     if (ok_) require(at(t)[t.length] == '\0');
   }
 
+  // "/", which is no path() since nothing can be mounted there.
+  [[nodiscard]] bool is_root(Text t) {
+    text(t);
+    return ok_ && t.length == 1 && *at(t) == '/';
+  }
+
   // Absolute, no empty, "." or ".." component, shorter than PATH_MAX.
   void path(Text t) {
     text(t);
@@ -84,18 +90,21 @@ bool has_header(std::span<const std::byte> file, std::uint32_t magic) {
 }
 
 // Offsets become pointers, in place; the slot after the last stays null (execve(2) wants that).
-bool relocate(Checker& c, std::span<std::byte> file, Array a, std::size_t least) {
-  const auto slots = c.array<std::uint64_t>(Array{a.offset, a.count + 1}, 1U << 17U);
-  if (!c.ok() || a.count < least || slots[a.count] != 0) return false;
-  for (std::uint32_t i = 0; i < a.count; ++i) {
-    const std::uint64_t at = slots[i];
-    if (at >= file.size()) return false;
-    const std::size_t room = file.size() - at;
-    if (std::memchr(file.data() + at, 0, room) == nullptr) return false;
+// Strings lie in the first `body` bytes, the slots behind them.
+bool relocate(std::span<std::byte> file, std::size_t body, Array a, std::size_t least) {
+  constexpr std::size_t kSlot = sizeof(std::uint64_t);
+  const std::uint64_t end = a.offset + (std::uint64_t{a.count} + 1) * kSlot;
+  if (a.count < least || a.offset < body || a.offset % kSlot != 0 || end > file.size())
+    return false;
+  for (std::uint64_t slot = a.offset; slot < end; slot += kSlot) {
+    std::uint64_t at = 0;
+    std::memcpy(&at, file.data() + slot, kSlot);
+    if (slot + kSlot == end) return at == 0;
+    if (at >= body || std::memchr(file.data() + at, 0, body - at) == nullptr) return false;
     const std::uint64_t pointer = reinterpret_cast<std::uint64_t>(file.data() + at);
-    std::memcpy(file.data() + a.offset + i * sizeof(pointer), &pointer, sizeof(pointer));
+    std::memcpy(file.data() + slot, &pointer, kSlot);
   }
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -155,15 +164,20 @@ std::span<const sock_filter> PlanView::init_filter() const {
 
 Result<CommandView> CommandView::read(std::span<std::byte> file) {
   if (!has_header<CommandHeader>(file, kCommandMagic)) return fail(Step::kPlan, EINVAL);
-  const auto& h = *reinterpret_cast<const CommandHeader*>(file.data());
-  Checker c(file);
-  c.path(h.cwd);
+  const auto h = *reinterpret_cast<const CommandHeader*>(file.data());
+  // The slots lie behind all that is checked, so that writing them changes nothing of it.
+  if (h.argv.offset < sizeof(h) || h.argv.offset > file.size()) return fail(Step::kPlan, EINVAL);
+  const std::size_t body = h.argv.offset;
+  const std::uint64_t argv_end = body + (std::uint64_t{h.argv.count} + 1) * sizeof(std::uint64_t);
+  Checker c(file.first(body));
+  if (!c.is_root(h.cwd)) c.path(h.cwd);
   const auto inputs = c.array<CommandInput>(h.inputs, 200);
   for (const CommandInput& input : inputs) {
     c.path(input.path);
     c.require(input.mode <= 0777);
   }
-  if (!relocate(c, file, h.argv, 1) || !relocate(c, file, h.env, 0) || !c.ok())
+  if (!c.ok() || h.env.offset < argv_end || !relocate(file, body, h.argv, 1) ||
+      !relocate(file, body, h.env, 0))
     return fail(Step::kPlan, EINVAL);
   return CommandView(file);
 }

@@ -81,8 +81,8 @@ struct CommandHeader {
   std::uint32_t magic;
   std::uint32_t total;
   Text cwd;
-  Array argv;    // uint64: offsets of strings, made pointers in place by the reader; then 0
-  Array env;     // likewise
+  Array argv;    // uint64: offsets of strings, made pointers in place by the reader; then 0. It and
+  Array env;     // this one likewise lie behind everything else, in this order
   Array inputs;  // CommandInput
 };
 

@@ -1,6 +1,7 @@
 // The writing half of plan.h: runs in the caller, may allocate.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,11 +37,14 @@ class Writer {
     return a;
   }
 
-  // Strings first, then their offsets and a terminating zero.
-  Array strings(const std::vector<std::string>& items) {
+  // Offsets of the strings, and a zero after the last.
+  std::vector<std::uint64_t> strings(const std::vector<std::string>& items) {
     std::vector<std::uint64_t> offsets;
     for (const std::string& s : items) offsets.push_back(text(s).offset);
     offsets.push_back(0);
+    return offsets;
+  }
+  Array slots(const std::vector<std::uint64_t>& offsets) {
     Array a = array<std::uint64_t>(offsets);
     --a.count;
     return a;
@@ -75,13 +79,31 @@ SyscallFilter init_filter() {
   SyscallFilter filter;
   filter.fallback = SyscallAction::kKill;
   constexpr const char* kNames[] = {
-      "read",         "write",          "close",        "ppoll",   "poll",
-      "wait4",        "waitid",         "kill",         "sendmsg", "recvmsg",
-      "exit_group",   "rt_sigreturn",   "restart_syscall",
-      "rt_sigprocmask", "getrusage",
+      "read",
+      "write",
+      "close",
+      "ppoll",
+      "poll",
+      "wait4",
+      "waitid",
+      "kill",
+      "sendmsg",
+      "recvmsg",
+      "exit_group",
+      "rt_sigreturn",
+      "restart_syscall",
+      "rt_sigprocmask",
+      "getrusage",
 #ifdef __SANITIZE_ADDRESS__
-      "mmap",         "munmap",         "madvise",      "getpid",  "futex",
-      "sigaltstack",  "rt_sigaction",   "mprotect",     "gettid",
+      "mmap",
+      "munmap",
+      "madvise",
+      "getpid",
+      "futex",
+      "sigaltstack",
+      "rt_sigaction",
+      "mprotect",
+      "gettid",
 #endif
   };
   for (const char* name : kNames)
@@ -90,16 +112,10 @@ SyscallFilter init_filter() {
   return filter;
 }
 
-bool allows_exec(const std::vector<int>& reachable) {
-  return std::binary_search(reachable.begin(), reachable.end(), *syscall_number("execve"));
-}
-
 // The payload's last words before execve, and its way out, need these under any filter.
-bool can_start(const std::vector<int>& reachable) {
-  for (const char* name : {"read", "write", "exit_group"})
-    if (!std::binary_search(reachable.begin(), reachable.end(), *syscall_number(name)))
-      return false;
-  return true;
+bool can_start(const BpfProgram& program) {
+  return reaches(program, SYS_read) && reaches(program, SYS_write) &&
+         reaches(program, SYS_exit_group);
 }
 
 bool returns_notify(const BpfProgram& program) {
@@ -108,13 +124,18 @@ bool returns_notify(const BpfProgram& program) {
   });
 }
 
-// execve must reach the spawner once; under a kill fallback that needs a rule of its own.
+// Where nothing allows execve it must reach the spawner, which lets the first one through: so
+// whatever else was said about it becomes a report.
 SyscallFilter with_first_exec(SyscallFilter filter) {
-  const auto number = syscall_number("execve");
-  const bool named = std::any_of(filter.rules.begin(), filter.rules.end(),
-                                 [&](const SyscallRule& r) { return r.number == *number; });
-  if (filter.fallback != SyscallAction::kNotify && !named)
-    filter.rules.push_back(SyscallRule{*number, SyscallAction::kNotify, 0, {}});
+  const int number = *syscall_number("execve");
+  const auto is_exec = [number](const SyscallRule& r) { return r.number == number; };
+  const bool allowed = std::any_of(filter.rules.begin(), filter.rules.end(), [&](const auto& r) {
+    return is_exec(r) && r.action == SyscallAction::kAllow;
+  });
+  if (allowed || filter.fallback == SyscallAction::kAllow) return filter;
+  std::erase_if(filter.rules, is_exec);
+  if (filter.fallback != SyscallAction::kNotify)
+    filter.rules.push_back(SyscallRule{number, SyscallAction::kNotify, 0, {}});
   return filter;
 }
 
@@ -158,9 +179,8 @@ Result<Fd> make_plan(const Spec& spec) {
 
   PlanHeader h{};
   fill_scalars(h, spec);
-  const std::vector<int> reachable = reachable_syscalls(*program);
-  if (!can_start(reachable)) return fail(Step::kPlan, EINVAL, 1);
-  h.exec_once = allows_exec(reachable) ? 0 : 1;
+  if (!can_start(*program)) return fail(Step::kPlan, EINVAL, 1);
+  h.exec_once = reaches(*program, SYS_execve) ? 0 : 1;
   h.listens = returns_notify(*program) ? 1 : 0;
   Writer w(sizeof(PlanHeader));
   h.hostname = w.text(spec.hostname);
@@ -190,12 +210,13 @@ Result<Fd> make_command(const Command& command) {
   h.magic = kCommandMagic;
   Writer w(sizeof(CommandHeader));
   h.cwd = w.text(command.cwd);
-  h.argv = w.strings(command.argv);
-  h.env = w.strings(command.env);
+  const std::vector<std::uint64_t> argv = w.strings(command.argv);
+  const std::vector<std::uint64_t> env = w.strings(command.env);
   std::vector<CommandInput> inputs;
-  for (const Input& input : command.inputs)
-    inputs.push_back({w.text(input.path), input.mode, 0});
+  for (const Input& input : command.inputs) inputs.push_back({w.text(input.path), input.mode, 0});
   h.inputs = w.array<CommandInput>(inputs);
+  h.argv = w.slots(argv);
+  h.env = w.slots(env);
   auto file = w.seal(h, kMaxCommandBytes);
   if (!file) return file;
   std::vector<std::byte> copy(w.bytes().begin(), w.bytes().end());

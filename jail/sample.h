@@ -9,7 +9,7 @@
 namespace jail {
 
 struct Usage {
-  Bytes memory{};  // sum of Pss: shared pages are counted once
+  Bytes memory{};      // sum of Pss: shared pages are counted once
   Millis cpu_time{0};  // user + system of the living and of children they have waited for
 };
 

@@ -109,7 +109,8 @@ bool read_byte(const Fd& fd) {
 // The worker's life. `unshared` tells the keeper to write the maps, `mapped` that it has.
 int worker(Fd caller, Fd lifeline, const Fd& unshared, const Fd& mapped, Fd proc,
            const jail::Cgroups& cgroups, const jail::IdBlock& block) {
-  if (::unshare(CLONE_NEWUSER) != 0) return refuse(caller, SetupError{Step::kOuterUserNs, 0, errno});
+  if (::unshare(CLONE_NEWUSER) != 0)
+    return refuse(caller, SetupError{Step::kOuterUserNs, 0, errno});
   if (!write_byte(unshared) || !read_byte(mapped)) return 1;
   if (const auto r = jail::become(jail::Id{0}, jail::Id{0}); !r) return refuse(caller, r.error());
   // After setresuid a process is not dumpable, and its children's id maps could not be written.

@@ -13,7 +13,10 @@ namespace jail {
 
 enum class Access : std::uint8_t { kReadOnly, kReadWrite };
 enum class Exec : std::uint8_t { kNoExec, kExec };
-enum class Presence : std::uint8_t { kRequired, kOptional };  // optional: a missing source is skipped
+enum class Presence : std::uint8_t {
+  kRequired,
+  kOptional
+};  // optional: a missing source is skipped
 
 enum class MountKind : std::uint8_t {
   kBind,     // source (host path, recursive) at target; nosuid, nodev
@@ -34,9 +37,9 @@ struct Mount {
   Access access = Access::kReadOnly;  // kBind, kTmpfs
   Exec exec = Exec::kNoExec;          // kBind, kTmpfs
   Presence presence = Presence::kRequired;
-  Bytes size{};                // kTmpfs: size=, > 0
-  std::uint64_t inodes = 0;    // kTmpfs: nr_inodes=, > 0
-  std::uint32_t mode = 0755;   // kTmpfs, kDir, kFile
+  Bytes size{};               // kTmpfs: size=, > 0
+  std::uint64_t inodes = 0;   // kTmpfs: nr_inodes=, > 0
+  std::uint32_t mode = 0755;  // kTmpfs, kDir, kFile
   bool operator==(const Mount&) const = default;
 };
 
@@ -67,7 +70,14 @@ struct Totals {
 };
 
 // One comparison on a syscall argument: (arg & mask) OP value, as 64-bit unsigned.
-enum class CompareOp : std::uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
+enum class CompareOp : std::uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual
+};
 struct ArgTest {
   std::uint8_t arg = 0;  // 0..5
   CompareOp op = CompareOp::kEqual;
@@ -93,7 +103,8 @@ struct SyscallRule {
 };
 
 // Calls of another architecture (i386, x32) kill the process, always.
-// A payload's first execve is let through once by the spawner when no rule allows execve.
+// A payload's first execve is let through once by the spawner when no rule allows execve; later
+// ones are then denied with EPERM and reported, whatever the rules say of execve.
 struct SyscallFilter {
   SyscallAction fallback = SyscallAction::kNotify;  // kNotify, kErrno or kKill
   std::uint16_t fallback_error = 1;                 // for kErrno

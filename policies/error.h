@@ -1,13 +1,15 @@
-// Errors of this room: one line, with the place where there is one.
+// Errors of this room: one line that says what and how to mend it, with file:line:column in front
+// where there is such a place. Value type; any thread.
 #pragma once
 
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 
 namespace policies {
 
 struct Error {
-  std::string text;  // "tight.toml:12:9: limits.memory: unit missing; write e.g. \"512M\""
+  std::string text;  // "tight.toml:12:9: limits.memory: the unit is missing; write e.g. \"512M\""
 };
 
 template <class T>

@@ -1,6 +1,6 @@
 // A policy as a value: what code under it may see, call and use. Parsed from TOML (parse.h),
 // checked (validate.h), narrowed by a request (narrow.h), turned into a jail::Spec (compile.h).
-// Plain data; copyable; any thread.
+// Plain data; copyable; comparable; any thread. README.md says what each key means.
 #pragma once
 
 #include <map>
@@ -30,6 +30,7 @@ struct Interpreter {
   // Files put into the jail before start when they exist on the host: warm caches.
   // {share-relative source, absolute target}
   std::vector<std::pair<std::string, std::string>> warm;
+  bool operator==(const Interpreter&) const = default;
 };
 
 struct Bind {
@@ -37,6 +38,7 @@ struct Bind {
   std::string target;  // equal to source unless given
   jail::Exec exec = jail::Exec::kExec;
   jail::Presence presence = jail::Presence::kRequired;
+  bool operator==(const Bind&) const = default;
 };
 
 struct Tmpfs {
@@ -44,17 +46,19 @@ struct Tmpfs {
   Bytes size{};
   std::uint64_t inodes = 0;
   jail::Exec exec = jail::Exec::kNoExec;
+  bool operator==(const Tmpfs&) const = default;
 };
 
 struct Files {
   std::vector<Bind> read_only;
   Tmpfs workdir;
-  std::vector<Tmpfs> scratch;       // /tmp, /dev/shm
+  std::vector<Tmpfs> scratch;        // /tmp, /dev/shm
   std::vector<std::string> devices;  // "/dev/null", ...
   bool devpts = false;
   jail::ProcView proc = jail::ProcView::kNone;
   Bytes max_file{};          // one file brought out
   std::uint64_t outputs = 0;  // files brought out
+  bool operator==(const Files&) const = default;
 };
 
 struct Limits {
@@ -66,39 +70,45 @@ struct Limits {
   std::uint64_t open_files = 0;
   Bytes file_size{};
   Bytes output{};              // stdout and stderr, each
+  bool operator==(const Limits&) const = default;
 };
 
 struct Syscalls {
   std::vector<std::string> allow;  // "@set" or a syscall's name
   std::vector<std::string> deny;
   OnDeny on_deny = OnDeny::kExplain;
+  bool operator==(const Syscalls&) const = default;
 };
 
 enum class NetworkMode { kNone };  // packages, allowlist, all: later
 struct Network {
   NetworkMode mode = NetworkMode::kNone;
   jail::Loopback loopback = jail::Loopback::kDown;
+  bool operator==(const Network&) const = default;
 };
 
 struct Session {
   Millis idle{};
   Millis lifetime{};
   std::uint64_t max_sessions = 0;
+  bool operator==(const Session&) const = default;
 };
 
 struct Arithmetic {
-  std::vector<std::string> operators;
-  std::vector<std::string> functions;
+  std::vector<std::string> operators;  // of kOperators, beyond + - * /
+  std::vector<std::string> functions;  // of kFunctions
+  bool operator==(const Arithmetic&) const = default;
 };
 
 struct Unsafe {
-  std::string key;     // which weakening
+  std::string key;     // which weakening: of kWeakenings (validate.h)
   std::string reason;  // why the author wants it
+  bool operator==(const Unsafe&) const = default;
 };
 
 struct Policy {
   std::string name;
-  std::string extends;
+  std::string extends;  // the parent's name; its content is already merged
   std::string why;
   Mode mode = Mode::kJail;
   std::optional<std::string> fallback;  // "restricted", or absent: refuse to start
@@ -110,6 +120,7 @@ struct Policy {
   Network network;
   Arithmetic arithmetic;
   std::vector<Unsafe> unsafe;
+  bool operator==(const Policy&) const = default;
 };
 
 }  // namespace policies

@@ -1,0 +1,94 @@
+// The worker's whole state, in three files: spawner.cc (the loop and the caller), worker_jails.cc
+// (jails from making to burial), worker_limits.cc (refused calls, and limits nobody else enforces).
+// One thread. Private to jail/; everyone else uses client.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "jail/cgroup.h"
+#include "jail/fd.h"
+#include "jail/jail_process.h"
+#include "jail/wire.h"
+
+namespace jail {
+
+class Worker {
+ public:
+  Worker(Fd caller, Fd keeper, const Hello& hello, const Cgroups& cgroups,
+         const WorkerFacts& facts);
+
+  // Until the caller or the keeper is gone. Returns the process's exit status.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kTick{50};
+
+  enum class Source : std::uint32_t { kCaller, kKeeper, kControl, kExit, kListener };
+  static std::uint64_t tag(Source source, std::uint64_t serial);
+
+  // spawner.cc
+  void turn();
+  int timeout() const;
+  void handle(std::uint64_t data, std::uint32_t events);
+  void watch(int fd, Source source, std::uint64_t serial);
+  void unwatch(int fd);
+  void serve_caller();
+  void reply_launched(std::uint64_t id, const SetupError& error, std::span<const int> fds);
+  Result<std::shared_ptr<LoadedPlan>> load(Fd file);
+  void set_pool(const Request& request);
+  void launch(const Request& request);
+  JailProcess* take_pooled(const std::shared_ptr<LoadedPlan>& plan);
+  void interrupt(std::uint64_t id);
+  void kill_launch(std::uint64_t id);
+  JailProcess* find(std::uint64_t id);
+  void end_all();
+
+  // worker_jails.cc
+  Result<JailProcess*> make(const std::shared_ptr<LoadedPlan>& plan);
+  void refill();
+  void serve_init(JailProcess& jail);
+  void listen(JailProcess& jail, Fd listener);
+  void started(JailProcess& jail);
+  void exited(JailProcess& jail, const InitReport& report);
+  void end(JailProcess& jail);
+  void kill_for(JailProcess& jail, KillCause cause);
+  void bury(JailProcess& jail);
+  bool drain(JailProcess& jail);
+  void report_end(JailProcess& jail);
+  void fill_ended(JailProcess& jail);
+  void send_denied(const JailProcess& jail);
+
+  // worker_limits.cc
+  void serve_listener(JailProcess& jail, std::uint32_t events);
+  void resume_listeners(Clock::time_point now);
+  void tick(Clock::time_point now);
+  void sample(JailProcess& jail);
+  static std::uint64_t workdir_bytes(const JailProcess& jail);
+
+  Fd caller_;
+  Fd keeper_;
+  Fd epoll_;
+  const Hello hello_;
+  const Cgroups& cgroups_;
+  const WorkerFacts facts_;
+  bool alive_ = true;
+  std::vector<std::uint32_t> free_slots_;
+  std::uint64_t last_serial_ = 0;
+  std::unordered_map<std::uint64_t, std::shared_ptr<LoadedPlan>> plans_;
+  std::map<std::uint64_t, JailProcess> jails_;
+  std::vector<std::uint64_t> throttled_;
+  std::vector<Cgroup> leftovers_;
+  std::size_t running_ = 0;
+  bool refill_due_ = false;
+  Clock::time_point next_tick_ = Clock::now();
+  Received received_;
+};
+
+}  // namespace jail

@@ -1,0 +1,181 @@
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "jail/worker.h"
+
+namespace jail {
+
+Result<JailProcess*> Worker::make(const std::shared_ptr<LoadedPlan>& plan) {
+  if (free_slots_.empty()) return fail(Step::kSlots, EAGAIN);
+  const std::uint64_t serial = ++last_serial_;
+  auto jail = make_jail(plan, serial, free_slots_.back(), cgroups_, facts_);
+  if (!jail) return tl::unexpected(jail.error());
+  free_slots_.pop_back();
+  JailProcess& stored = jails_.emplace(serial, std::move(*jail)).first->second;
+  watch(stored.control.get(), Source::kControl, serial);
+  watch(stored.pidfd.get(), Source::kExit, serial);
+  return &stored;
+}
+
+// In the background: after the requests of this turn, one jail a turn, so that a launch never
+// waits behind a whole pool.
+void Worker::refill() {
+  refill_due_ = false;
+  for (auto& [inode, plan] : plans_) {
+    if (plan->broken) continue;
+    const auto pooled = static_cast<std::uint32_t>(
+        std::count_if(jails_.begin(), jails_.end(), [&](const auto& entry) {
+          const JailProcess& j = entry.second;
+          return j.plan == plan && !j.launch && j.stage != Stage::kDying;
+        }));
+    if (pooled >= plan->pool_target) continue;
+    if (const auto made = make(plan); !made) plan->broken = made.error();
+    refill_due_ = true;  // there may be more: look again without waiting
+    return;
+  }
+}
+
+void Worker::serve_init(JailProcess& jail) {
+  InitReport report;
+  const auto r =
+      receive_packet(jail.control.get(), std::as_writable_bytes(std::span(&report, 1)), received_);
+  if (!r && r.error().error == EAGAIN) return;
+  if (!r || received_.size != sizeof(report) || report.magic != kWireMagic) return end(jail);
+  switch (report.type) {
+    case ReportType::kReady:
+      if (received_.fd_count == 1) jail.workdir = std::move(received_.fds[0]);
+      jail.stage = jail.launch ? Stage::kStarting : Stage::kReady;
+      break;
+    case ReportType::kError:
+      jail.error = report.error;
+      end(jail);
+      break;
+    case ReportType::kListener:
+      if (received_.fd_count == 1) listen(jail, std::move(received_.fds[0]));
+      break;
+    case ReportType::kStarted:
+      started(jail);
+      break;
+    case ReportType::kExited:
+      exited(jail, report);
+      // All of the payload is dead and reaped. What is left, the namespaces' own end, takes the
+      // kernel milliseconds (it waits for RCU) and is nothing the caller needs to wait for.
+      report_end(jail);
+      break;
+  }
+}
+
+void Worker::listen(JailProcess& jail, Fd listener) {
+  const auto first = jail.plan->view.header().exec_once != 0 ? Notify::FirstExec::kAllowed
+                                                             : Notify::FirstExec::kDenied;
+  jail.notify = std::make_unique<Notify>(std::move(listener), first);
+  jail.listening = true;
+  watch(jail.notify->listener().get(), Source::kListener, jail.serial);
+}
+
+void Worker::started(JailProcess& jail) {
+  jail.stage = Stage::kRunning;
+  ++running_;
+  if (running_ == 1) next_tick_ = Clock::now() + kTick;
+  jail.launched_sent = true;
+  const std::array<int, 2> fds{jail.pidfd.get(), jail.workdir.get()};
+  reply_launched(*jail.launch, {}, fds);
+}
+
+void Worker::exited(JailProcess& jail, const InitReport& report) {
+  jail.ended.exited = true;
+  jail.ended.wait_status = report.wait_status;
+  jail.ended.cpu_time = Millis(report.cpu_ms);
+  if (cgroups_.enforcer(Controller::kMemory) == Enforcer::kNone)
+    jail.ended.peak_memory = std::max(jail.ended.peak_memory, kib(report.max_rss_kib));
+}
+
+// Closing the lifeline ends init, and with it all of the jail; the signal makes it sure.
+void Worker::end(JailProcess& jail) {
+  if (jail.stage == Stage::kRunning) --running_;
+  jail.stage = Stage::kDying;
+  ::syscall(SYS_pidfd_send_signal, jail.pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+// The first cause is the cause.
+void Worker::kill_for(JailProcess& jail, KillCause cause) {
+  if (jail.stage == Stage::kDying) return;
+  if (!jail.ended.exited && jail.ended.cause == KillCause::kNone) jail.ended.cause = cause;
+  end(jail);
+}
+
+// Init is dead, so everything of the jail is. Count, report, remove.
+void Worker::bury(JailProcess& jail) {
+  // What init said before it died may still be in the socket: the exit status, an error.
+  while (jail.control.valid() && drain(jail)) {
+  }
+  if (jail.stage == Stage::kRunning) --running_;
+  ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
+  if (jail.launch)
+    report_end(jail);
+  else if (jail.error || jail.stage == Stage::kMaking)
+    jail.plan->broken = jail.error.value_or(SetupError{Step::kReport, 0, EPIPE});
+  throttled_.erase(std::remove(throttled_.begin(), throttled_.end(), jail.serial),
+                   throttled_.end());
+  if (!jail.cgroup.remove()) leftovers_.push_back(std::move(jail.cgroup));
+  free_slots_.push_back(jail.slot);
+  jails_.erase(jail.serial);
+}
+
+bool Worker::drain(JailProcess& jail) {
+  InitReport report;
+  const auto r =
+      receive_packet(jail.control.get(), std::as_writable_bytes(std::span(&report, 1)), received_);
+  if (!r || received_.size != sizeof(report)) return false;
+  if (report.type == ReportType::kExited) exited(jail, report);
+  if (report.type == ReportType::kError) jail.error = report.error;
+  if (report.type == ReportType::kStarted) started(jail);
+  return true;
+}
+
+void Worker::report_end(JailProcess& jail) {
+  if (jail.end_reported) return;
+  jail.end_reported = true;
+  if (!jail.launched_sent) {
+    const SetupError lost{Step::kReport, 1, EPIPE};
+    return reply_launched(*jail.launch, jail.error.value_or(lost), {});
+  }
+  fill_ended(jail);
+  if (jail.notify && !jail.notify->records().empty()) send_denied(jail);
+  EndedPacket packet{{kWireMagic, ReplyType::kEnded, *jail.launch}, jail.ended};
+  if (!send_struct(caller_.get(), packet)) alive_ = false;
+}
+
+void Worker::fill_ended(JailProcess& jail) {
+  Ended& e = jail.ended;
+  e.id = *jail.launch;
+  const CgroupStats stats = jail.cgroup.stats();
+  e.oom_kills = stats.oom_kills;
+  e.process_limit_hits = stats.process_limit_hits;
+  e.process_limit_hits_known = cgroups_.enforcer(Controller::kPids) != Enforcer::kNone;
+  e.peak_memory = std::max(e.peak_memory, stats.peak_memory);
+  const Enforcer memory = cgroups_.enforcer(Controller::kMemory);
+  e.peak_memory_from = memory == Enforcer::kNone ? Enforcer::kRlimit : memory;
+  e.cpu_time = std::max(e.cpu_time, stats.cpu_time);
+  if (!jail.notify) return;
+  e.denied_total = jail.notify->total();
+  e.denied_throttled = jail.notify->throttled();
+}
+
+void Worker::send_denied(const JailProcess& jail) {
+  auto packet = std::make_unique<DeniedPacket>();
+  packet->head = {kWireMagic, ReplyType::kDenied, *jail.launch};
+  const auto& records = jail.notify->records();
+  packet->count = static_cast<std::uint32_t>(records.size());
+  std::copy(records.begin(), records.end(), packet->records.begin());
+  if (!send_struct(caller_.get(), *packet)) alive_ = false;
+}
+
+}  // namespace jail
