@@ -124,6 +124,7 @@ PathAnswer answer(const std::string& path, const Placed& placed) {
                   (m.exec == jail::Exec::kExec ? ")" : "; programs there cannot be run)")};
     case jail::MountKind::kDevice:
     case jail::MountKind::kDevpts:
+    case jail::MountKind::kMqueue:
       return {PathView::kDevice, placed.key, path + " is a device of " + placed.key};
     case jail::MountKind::kSymlink:
       return {PathView::kMade, placed.key, path + " is a link to " + m.source};

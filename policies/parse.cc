@@ -26,8 +26,8 @@ class Writer {
     each(root, "session", {"idle", "lifetime", "max_sessions"}, &Writer::session);
     interpreters(root);
     each(root, "files",
-         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "proc",
-          "max_file", "outputs"},
+         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "mqueue",
+          "proc", "max_file", "outputs"},
          &Writer::files);
     each(root, "limits",
          {"memory", "cpu_time", "wall_time", "grace", "processes", "open_files", "file_size",
@@ -204,6 +204,7 @@ class Writer {
     if (key == "scratch") scratch(node, path);
     if (key == "devices") add(f.devices, node, path);
     if (key == "devpts") f.devpts = r_.boolean(node, path);
+    if (key == "mqueue") f.mqueue = r_.boolean(node, path);
     if (key == "max_file") f.max_file = size(node, path);
     if (key == "outputs") f.outputs = count(node, path);
     if (key == "proc")

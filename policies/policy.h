@@ -55,6 +55,7 @@ struct Files {
   std::vector<Tmpfs> scratch;        // /tmp, /dev/shm
   std::vector<std::string> devices;  // "/dev/null", ...
   bool devpts = false;
+  bool mqueue = false;
   jail::ProcView proc = jail::ProcView::kNone;
   Bytes max_file{};          // one file brought out
   std::uint64_t outputs = 0;  // files brought out
