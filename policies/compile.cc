@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-
 #include "jail/syscalls.h"
 #include "policies/allowed.h"
 
@@ -48,8 +47,7 @@ std::vector<jail::Rlimit> rlimits(const Policy& policy, bool queues) {
 
 void allow(std::vector<jail::SyscallRule>& rules, const Allowed& allowed) {
   for (const auto& [number, call] : allowed.calls) {
-    if (call.alternatives.empty())
-      rules.push_back({number, jail::SyscallAction::kAllow, 0, {}});
+    if (call.alternatives.empty()) rules.push_back({number, jail::SyscallAction::kAllow, 0, {}});
     for (const Tests& tests : call.alternatives)
       rules.push_back({number, jail::SyscallAction::kAllow, 0, tests});
   }
@@ -98,9 +96,8 @@ Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, cons
   allow(spec.filter.rules, *allowed);
   answer_quietly(spec.filter.rules, *allowed, **quiet);
   // With loopback up the jail has TCP inside itself; without, Landlock denies it a second time.
-  spec.landlock_net = policy.network.loopback == jail::Loopback::kUp
-                          ? jail::LandlockNet::kUnhandled
-                          : jail::LandlockNet::kDenyTcp;
+  spec.landlock_net = policy.network.loopback == jail::Loopback::kUp ? jail::LandlockNet::kUnhandled
+                                                                     : jail::LandlockNet::kDenyTcp;
   return spec;
 }
 

@@ -68,7 +68,9 @@ std::vector<Bind> ordered(std::vector<Bind> binds) {
   std::erase_if(binds, [&](const Bind& inner) {
     return std::any_of(all.begin(), all.end(), [&](const Bind& b) { return covers(b, inner); });
   });
-  const auto depth = [](const Bind& b) { return std::count(b.target.begin(), b.target.end(), '/'); };
+  const auto depth = [](const Bind& b) {
+    return std::count(b.target.begin(), b.target.end(), '/');
+  };
   std::stable_sort(binds.begin(), binds.end(),
                    [&](const Bind& a, const Bind& b) { return depth(a) < depth(b); });
   return binds;
@@ -123,17 +125,20 @@ class Table {
   void etc() {
     const std::string home = p_.files.workdir.path;
     const std::array files{
-        file("/etc/passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-                            "sandbox:x:1000:1000:sandbox:" +
-                                home + ":/bin/sh\n"
-                                       "nobody:x:65534:65534:nobody:/nonexistent:"
-                                       "/usr/sbin/nologin\n"),
+        file("/etc/passwd",
+             "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+             "sandbox:x:1000:1000:sandbox:" +
+                 home +
+                 ":/bin/sh\n"
+                 "nobody:x:65534:65534:nobody:/nonexistent:"
+                 "/usr/sbin/nologin\n"),
         file("/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"),
         file("/etc/hosts", "127.0.0.1 localhost sandglass\n::1 localhost\n"),
         file("/etc/hostname", "sandglass\n"),
         file("/etc/resolv.conf", "# no network\n"),
-        file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"
-                                   "services: files\nprotocols: files\n"),
+        file("/etc/nsswitch.conf",
+             "passwd: files\ngroup: files\nhosts: files\n"
+             "services: files\nprotocols: files\n"),
         link("/etc/localtime", "/usr/share/zoneinfo/UTC"),
         file("/etc/timezone", "Etc/UTC\n"),
     };
