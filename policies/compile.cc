@@ -28,7 +28,9 @@ std::vector<jail::Rlimit> rlimits(const Policy& policy, bool queues) {
   constexpr std::uint64_t kSignals = 512;  // each POSIX timer holds one
   constexpr std::uint64_t kMicros = 200'000;
   return {
-      limit(RLIMIT_CORE, 0, 0),
+      // 1, not 0: where core_pattern is a pipe, 0 still starts the host's core handler on a memory
+      // image of the payload's making; at 1 the kernel does not (fs/coredump.c, core(5)).
+      limit(RLIMIT_CORE, 1, 1),
       limit(RLIMIT_NOFILE, l.open_files, l.open_files),
       limit(RLIMIT_FSIZE, l.file_size.value, l.file_size.value),
       limit(RLIMIT_NPROC, tasks, tasks),

@@ -87,20 +87,30 @@ class Table {
       binds.push_back(b);
     }
     binds_ = ordered(std::move(binds));
-    for (const Bind& b : binds_) add("files.read_only", bind(b));
+    // Links before binds: a bind of /bin/x must find /bin to be one.
     merged_usr();
+    for (const Bind& b : binds_)
+      if (!in_scratch(b)) add("files.read_only", bind(b));
     etc();
     // Only this jail's one uid and the supervisor, which may be another, can get there.
     constexpr std::uint32_t kOpen = 0777;
     add("files.workdir", tmpfs(p_.files.workdir, kOpen));
     constexpr std::uint32_t kShared = 01777;
     for (const Tmpfs& fs : p_.files.scratch) add("files.scratch", tmpfs(fs, kShared));
+    // What is bound below a tmpfs would be hidden by it if it came first.
+    for (const Bind& b : binds_)
+      if (in_scratch(b)) add("files.read_only", bind(b));
     devices();
     return std::move(placed_);
   }
 
  private:
   void add(std::string_view key, Mount m) { placed_.push_back({std::move(m), std::string(key)}); }
+
+  bool in_scratch(const Bind& b) const {
+    return std::any_of(p_.files.scratch.begin(), p_.files.scratch.end(),
+                       [&](const Tmpfs& fs) { return is_below(b.target, fs.path); });
+  }
 
   // What a bind has put there already is not ours to make.
   bool bound(std::string_view path) const {

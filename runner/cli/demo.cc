@@ -47,7 +47,7 @@ class Canary {
  public:
   Canary() {
     std::uint64_t random = 0;
-    (void)::getrandom(&random, sizeof random, 0);
+    if (::getrandom(&random, sizeof random, 0) != sizeof random) random = 0;  // only a name
     word_ = "CANARY-" + std::to_string(random);
     std::string folder = "/var/tmp/sandglass-demo-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) return;

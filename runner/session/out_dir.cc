@@ -37,7 +37,8 @@ jail::Fd enter(const jail::Fd& folder, const std::string& name) {
 
 std::string temporary_name() {
   std::uint64_t random = 0;
-  (void)::getrandom(&random, sizeof random, 0);
+  // Only a name: O_EXCL makes it sure.
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) random = 0;
   std::array<char, 48> name{};
   std::snprintf(name.data(), name.size(), ".sandglass-%016llx",
                 static_cast<unsigned long long>(random));

@@ -59,7 +59,7 @@ int count_differences(const BpfProgram& ours, const BpfProgram& theirs,
 
 SyscallFilter random_filter(std::mt19937& random) {
   SyscallFilter filter;
-  const auto pick = [&random](std::uint32_t n) { return random() % n; };
+  const auto pick = [&random](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   const std::uint64_t numbers[] = {0, 1, 5, 0x80000000, 0xffffffff, 0x1ffffffff, 0x700000007};
   for (int i = 0; i < 40; ++i) {
     SyscallRule rule;

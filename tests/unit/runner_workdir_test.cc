@@ -29,7 +29,7 @@ class TempDir {
     path_ = name;
   }
   // std::filesystem would recurse: 10,000 folders deep is what this test makes.
-  ~TempDir() { (void)std::system(("rm -rf '" + path_.string() + "'").c_str()); }
+  ~TempDir() { std::ignore = std::system(("rm -rf '" + path_.string() + "'").c_str()); }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
