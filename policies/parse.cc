@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "policies/nearest.h"
 #include "policies/quantity.h"
@@ -192,6 +191,8 @@ class Writer {
       else
         all.push_back({name, std::move(reason)});
     }
+    std::sort(policy_.unsafe.begin(), policy_.unsafe.end(),
+              [](const Unsafe& a, const Unsafe& b) { return a.key < b.key; });
   }
 
   // ---- files ----
@@ -227,6 +228,9 @@ class Writer {
       else
         all.push_back(std::move(b));
     }
+    // One order however the files were merged: as `show` prints them.
+    std::stable_partition(policy_.files.read_only.begin(), policy_.files.read_only.end(),
+                          [](const Bind& b) { return b.presence == jail::Presence::kRequired; });
   }
 
   Bind bind(const toml::node& node, const std::string& path) {
