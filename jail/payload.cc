@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 namespace jail {
 namespace {
@@ -24,7 +25,10 @@ namespace {
 
 void reset_signals() {
   // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate.
-  for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_DFL);
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  // EINVAL for SIGKILL, SIGSTOP and what libc keeps for itself: nothing to reset there.
+  for (int s = 1; s < NSIG; ++s) std::ignore = ::sigaction(s, &plain, nullptr);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

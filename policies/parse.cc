@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "policies/nearest.h"
 #include "policies/quantity.h"
@@ -26,8 +25,8 @@ class Writer {
     each(root, "session", {"idle", "lifetime", "max_sessions"}, &Writer::session);
     interpreters(root);
     each(root, "files",
-         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "proc",
-          "max_file", "outputs"},
+         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "mqueue",
+          "proc", "max_file", "outputs"},
          &Writer::files);
     each(root, "limits",
          {"memory", "cpu_time", "wall_time", "grace", "processes", "open_files", "file_size",
@@ -75,8 +74,7 @@ class Writer {
   template <class T>
   T quantity(const toml::node& node, const std::string& path, Result<T> (*parse)(std::string_view),
              std::string_view bare, std::string_view example) {
-    if (node.is_number())
-      r_.refuse(node.source(), path, std::string(bare) + std::string(example));
+    if (node.is_number()) r_.refuse(node.source(), path, std::string(bare) + std::string(example));
     const auto value = parse(r_.string(node, path));
     if (!value) r_.refuse(node.source(), path, value.error().text);
     return *value;
@@ -118,8 +116,8 @@ class Writer {
       if (path == "extends") policy_.extends = r_.string(node, path);
       if (path == "fallback") policy_.fallback = r_.string(node, path);
       if (path == "mode")
-        policy_.mode = word<Mode, 2>(
-            node, path, {{{"jail", Mode::kJail}, {"restricted", Mode::kRestricted}}});
+        policy_.mode =
+            word<Mode, 2>(node, path, {{{"jail", Mode::kJail}, {"restricted", Mode::kRestricted}}});
       note(path, node);
     }
   }
@@ -145,8 +143,8 @@ class Writer {
   void syscalls(std::string_view key, const toml::node& node, const std::string& path) {
     Syscalls& s = policy_.syscalls;
     if (key == "on_deny") {
-      s.on_deny = word<OnDeny, 2>(node, path,
-                                  {{{"explain", OnDeny::kExplain}, {"kill", OnDeny::kKill}}});
+      s.on_deny =
+          word<OnDeny, 2>(node, path, {{{"explain", OnDeny::kExplain}, {"kill", OnDeny::kKill}}});
       return;
     }
     std::vector<std::string>& list = key == "allow" ? s.allow : s.deny;
@@ -193,6 +191,8 @@ class Writer {
       else
         all.push_back({name, std::move(reason)});
     }
+    std::sort(policy_.unsafe.begin(), policy_.unsafe.end(),
+              [](const Unsafe& a, const Unsafe& b) { return a.key < b.key; });
   }
 
   // ---- files ----
@@ -205,6 +205,7 @@ class Writer {
     if (key == "scratch") scratch(node, path);
     if (key == "devices") add(f.devices, node, path);
     if (key == "devpts") f.devpts = r_.boolean(node, path);
+    if (key == "mqueue") f.mqueue = r_.boolean(node, path);
     if (key == "max_file") f.max_file = size(node, path);
     if (key == "outputs") f.outputs = count(node, path);
     if (key == "proc")
@@ -227,6 +228,9 @@ class Writer {
       else
         all.push_back(std::move(b));
     }
+    // One order however the files were merged: as `show` prints them.
+    std::stable_partition(policy_.files.read_only.begin(), policy_.files.read_only.end(),
+                          [](const Bind& b) { return b.presence == jail::Presence::kRequired; });
   }
 
   Bind bind(const toml::node& node, const std::string& path) {
@@ -351,8 +355,9 @@ Result<Document> Document::read(std::string_view text, std::string file) {
     d.reader_ = std::make_unique<TomlReader>(text, std::move(file), 0);
     const TomlReader& r = *d.reader_;
     if (r.root().empty())
-      return fail(d.file_ + ":1:1: the policy is empty; it needs at least name and extends, e.g.  "
-                            "name = \"mine\"  extends = \"standard\"");
+      return fail(d.file_ +
+                  ":1:1: the policy is empty; it needs at least name and extends, e.g.  "
+                  "name = \"mine\"  extends = \"standard\"");
     const toml::node* name = r.root().get("name");
     if (name == nullptr) return fail(d.file_ + ":1:1: name is missing; write  name = \"mine\"");
     d.name_ = r.string(*name, "name");

@@ -78,8 +78,9 @@ std::string files(const Files& f) {
          (f.workdir == Tmpfs{} ? "" : line("workdir", tmpfs(f.workdir))) +
          long_list("scratch", f.scratch, tmpfs) +
          (f.devices.empty() ? "" : line("devices", list(f.devices))) +
-         line("devpts", f.devpts ? "true" : "false") + line("proc", quoted(proc)) +
-         unless_zero("max_file", f.max_file, print_size) + count("outputs", f.outputs);
+         line("devpts", f.devpts ? "true" : "false") + line("mqueue", f.mqueue ? "true" : "false") +
+         line("proc", quoted(proc)) + unless_zero("max_file", f.max_file, print_size) +
+         count("outputs", f.outputs);
 }
 
 std::string limits(const Limits& l) {
@@ -130,13 +131,15 @@ std::string show(const Policy& p) {
   all += section("files", files(p.files)) + section("limits", limits(p.limits)) +
          section("syscalls", syscalls(p.syscalls));
   if (p.mode == Mode::kJail)
-    all += section("network",
-                   line("mode", quoted("none")) +
-                       line("loopback", quoted(p.network.loopback == jail::Loopback::kUp ? "up"
-                                                                                         : "down")));
+    all += section(
+        "network",
+        line("mode", quoted("none")) +
+            line("loopback", quoted(p.network.loopback == jail::Loopback::kUp ? "up" : "down")));
   std::string arithmetic;
-  if (!p.arithmetic.operators.empty()) arithmetic += line("operators", list(p.arithmetic.operators));
-  if (!p.arithmetic.functions.empty()) arithmetic += line("functions", list(p.arithmetic.functions));
+  if (!p.arithmetic.operators.empty())
+    arithmetic += line("operators", list(p.arithmetic.operators));
+  if (!p.arithmetic.functions.empty())
+    arithmetic += line("functions", list(p.arithmetic.functions));
   all += section("arithmetic", arithmetic);
   std::string unsafe;
   for (const Unsafe& u : p.unsafe) unsafe += line(quoted(u.key), quoted(u.reason));

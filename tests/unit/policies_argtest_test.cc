@@ -1,9 +1,9 @@
-#include "policies/argtest.h"
-
 #include <sched.h>
 #include <sys/mman.h>
 
 #include <catch2/catch.hpp>
+
+#include "policies/argtest.h"
 
 using namespace policies;
 using jail::ArgTest;
@@ -24,8 +24,9 @@ TEST_CASE("comparisons, masks and constants") {
   CHECK(parse_tests("prot & PROT_EXEC == 0", kNames).value() ==
         std::vector{ArgTest{2, CompareOp::kEqual, PROT_EXEC, 0}});
   CHECK(parse_tests("prot & (PROT_EXEC|PROT_WRITE) == PROT_EXEC and flags & 0x20 == 0", kNames)
-            .value() == std::vector{ArgTest{2, CompareOp::kEqual, PROT_EXEC | PROT_WRITE, PROT_EXEC},
-                                    ArgTest{3, CompareOp::kEqual, 0x20, 0}});
+            .value() ==
+        std::vector{ArgTest{2, CompareOp::kEqual, PROT_EXEC | PROT_WRITE, PROT_EXEC},
+                    ArgTest{3, CompareOp::kEqual, 0x20, 0}});
   CHECK(parse_tests("length <= 4096 and addr < 7", kNames).value() ==
         std::vector{ArgTest{1, CompareOp::kLessEqual, ~0ULL, 4096},
                     ArgTest{0, CompareOp::kLess, ~0ULL, 7}});

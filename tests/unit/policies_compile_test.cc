@@ -1,5 +1,3 @@
-#include "policies/compile.h"
-
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,6 +7,7 @@
 
 #include "jail/bpf.h"
 #include "jail/syscalls.h"
+#include "policies/compile.h"
 #include "policies_fixture.h"
 
 using namespace policies;
@@ -96,9 +95,9 @@ TEST_CASE("tight: threads, no processes, no namespaces") {
   CHECK_FALSE(tight.allows("clone", {kThread | CLONE_NEWUSER}));
   CHECK_FALSE(tight.allows("clone", {CLONE_THREAD}));
   CHECK(tight.ask("clone3", {}) == (SECCOMP_RET_ERRNO | 38U));
-  for (const char* name : {"fork", "vfork", "execve", "execveat", "socket", "socketpair", "kill",
-                           "prctl", "flock", "memfd_create", "statfs", "gettimeofday", "time",
-                           "getcpu", "mq_open", "pipe2"})
+  for (const char* name :
+       {"fork", "vfork", "execve", "execveat", "socket", "socketpair", "kill", "prctl", "flock",
+        "memfd_create", "statfs", "gettimeofday", "time", "getcpu", "mq_open", "pipe2"})
     CHECK(tight.ask(name, {}) == SECCOMP_RET_USER_NOTIF);
 }
 
@@ -169,7 +168,8 @@ TEST_CASE("loose: TCP and UDP and nothing beside them") {
   CHECK(loose.allows("prctl", {36, 1}));
   CHECK_FALSE(loose.allows("prctl", {35, 1}));
   CHECK(loose.allows("ioctl", {0, 0x5405}));
-  for (const std::uint64_t request : {0x5412ULL, 0x541CULL, 0x541DULL, 0x5423ULL, kHigh | 0x5412ULL})
+  for (const std::uint64_t request :
+       {0x5412ULL, 0x541CULL, 0x541DULL, 0x5423ULL, kHigh | 0x5412ULL})
     CHECK_FALSE(loose.allows("ioctl", {0, request}));
   for (const char* name : {"ptrace", "unshare", "io_uring_setup", "bpf", "mount", "setns"})
     CHECK(loose.ask(name, {}) == SECCOMP_RET_USER_NOTIF);
@@ -177,8 +177,7 @@ TEST_CASE("loose: TCP and UDP and nothing beside them") {
 
 TEST_CASE("on_deny = kill ends the process") {
   const Policy p = own("extends = \"tight\"\nwhy = \"x\"\n[syscalls]\non_deny = \"kill\"\n");
-  CHECK(to_spec(p, shipped().syscalls(), {}).value().filter.fallback ==
-        jail::SyscallAction::kKill);
+  CHECK(to_spec(p, shipped().syscalls(), {}).value().filter.fallback == jail::SyscallAction::kKill);
 }
 
 TEST_CASE("limits become rlimits and totals") {
@@ -255,6 +254,7 @@ TEST_CASE("the operator's binds are checked too") {
 }
 
 TEST_CASE("restricted has no jail") {
-  CHECK(to_spec(find("restricted"), shipped().syscalls(), {}).error().text ==
-        "the policy \"restricted\" starts no process; it evaluates arithmetic only (sandglass eval)");
+  CHECK(
+      to_spec(find("restricted"), shipped().syscalls(), {}).error().text ==
+      "the policy \"restricted\" starts no process; it evaluates arithmetic only (sandglass eval)");
 }

@@ -4,8 +4,7 @@ using namespace policies;
 using namespace policies_test;
 
 TEST_CASE("the shipped policies load and are what they say") {
-  CHECK(shipped().names() ==
-        std::vector<std::string>{"loose", "restricted", "standard", "tight"});
+  CHECK(shipped().names() == std::vector<std::string>{"loose", "restricted", "standard", "tight"});
   for (const std::string& name : shipped().names()) CHECK(find(name).name == name);
   const Policy tight = find("tight");
   CHECK(tight.unsafe.empty());
@@ -28,7 +27,8 @@ TEST_CASE("an unknown name lists what there is") {
 }
 
 TEST_CASE("a file of one's own extends a shipped policy") {
-  const Policy mine = own("extends = \"tight\"\nwhy = \"more memory\"\n[limits]\nmemory = \"2G\"\n");
+  const Policy mine =
+      own("extends = \"tight\"\nwhy = \"more memory\"\n[limits]\nmemory = \"2G\"\n");
   CHECK(mine.limits.memory == jail::mib(2048));
   CHECK(mine.limits.processes == 64);
 }
@@ -58,9 +58,9 @@ TEST_CASE("a loop names the chain") {
 TEST_CASE("a chain is at most eight long") {
   const Folder folder;
   for (int i = 0; i < 9; ++i)
-    folder.write("p" + std::to_string(i) + ".toml",
-                 "name = \"p" + std::to_string(i) + "\"\nextends = \"./p" + std::to_string(i + 1) +
-                     ".toml\"\n");
+    folder.write("p" + std::to_string(i) + ".toml", "name = \"p" + std::to_string(i) +
+                                                        "\"\nextends = \"./p" +
+                                                        std::to_string(i + 1) + ".toml\"\n");
   CHECK(error_of(folder.path() + "/p0.toml").find("extends: more than 8 policies: p0 -> p1") !=
         std::string::npos);
 }
@@ -68,16 +68,18 @@ TEST_CASE("a chain is at most eight long") {
 TEST_CASE("a name means one policy") {
   const Folder folder;
   const std::string path = folder.write("x.toml", "name = \"tight\"\nextends = \"standard\"\n");
-  CHECK(error_of(path) == path + ":1:8: name: \"tight\" is a policy that comes with Sandglass; "
-                                 "choose another name");
+  CHECK(error_of(path) == path +
+                              ":1:8: name: \"tight\" is a policy that comes with Sandglass; "
+                              "choose another name");
   CHECK(find(std::string(POLICY_FOLDER) + "/tight.toml") == find("tight"));
 }
 
 TEST_CASE("a folder without syscalls.toml is no library") {
   const Folder folder;
   CHECK(Library::open(folder.path()).error().text ==
-        folder.path() + "/syscalls.toml: cannot be read: ENOENT; the folder of policies must hold "
-                        "syscalls.toml");
+        folder.path() +
+            "/syscalls.toml: cannot be read: ENOENT; the folder of policies must hold "
+            "syscalls.toml");
 }
 
 TEST_CASE("reasons go with what they were given for") {

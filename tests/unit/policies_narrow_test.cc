@@ -1,5 +1,4 @@
 #include "policies/narrow.h"
-
 #include "policies_fixture.h"
 
 using namespace policies;
@@ -24,9 +23,7 @@ TEST_CASE("a request may ask for less") {
   CHECK(policy.limits.output == jail::kib(64));
 }
 
-TEST_CASE("no wish changes nothing") {
-  CHECK(narrow(find("loose"), {}).value() == find("loose"));
-}
+TEST_CASE("no wish changes nothing") { CHECK(narrow(find("loose"), {}).value() == find("loose")); }
 
 TEST_CASE("more than the policy gives is refused by name") {
   Wish wish;
@@ -36,12 +33,15 @@ TEST_CASE("more than the policy gives is refused by name") {
         "another policy, or write a policy file that extends \"tight\" with more");
   Wish longer;
   longer.wall_time = Millis(10'001);
-  CHECK(narrow(find("tight"), longer).error().text.starts_with(
-      "wall_time: 10001ms was asked for, but the policy \"tight\" gives 10s;"));
+  CHECK(narrow(find("tight"), longer)
+            .error()
+            .text.starts_with(
+                "wall_time: 10001ms was asked for, but the policy \"tight\" gives 10s;"));
   Wish more;
   more.processes = 65;
-  CHECK(narrow(find("tight"), more).error().text.starts_with(
-      "processes: 65 was asked for, but the policy \"tight\" gives 64;"));
+  CHECK(narrow(find("tight"), more)
+            .error()
+            .text.starts_with("processes: 65 was asked for, but the policy \"tight\" gives 64;"));
 }
 
 TEST_CASE("zero is not 'unlimited'") {

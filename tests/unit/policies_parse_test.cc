@@ -13,7 +13,8 @@ TEST_CASE("an unknown key names its place and the nearest known one") {
 }
 
 TEST_CASE("a wrong type says what it must be") {
-  CHECK(parse_error("name = 7\n") == "p.toml:1:8: name: is a whole number; it must be a string in quotes");
+  CHECK(parse_error("name = 7\n") ==
+        "p.toml:1:8: name: is a whole number; it must be a string in quotes");
   CHECK(parse_error("name = \"p\"\nlimits = 7\n") ==
         "p.toml:2:10: limits: is a whole number; it must be a table");
   CHECK(parse_error("name = \"p\"\n[syscalls]\nallow = \"@base\"\n") ==
@@ -32,9 +33,10 @@ TEST_CASE("a wrong unit or range says what to write") {
   CHECK(parse_error("name = \"p\"\n[limits]\nwall_time = 10.5\n") ==
         "p.toml:3:13: limits.wall_time: is a bare number; write a duration with its unit, e.g. "
         "\"30s\"");
-  CHECK(parse_error("name = \"p\"\n[limits]\nmemory = \"12Q\"\n") ==
-        "p.toml:3:10: limits.memory: \"12Q\" has an unknown unit; units are K, M, G or T (powers of "
-        "1024)");
+  CHECK(
+      parse_error("name = \"p\"\n[limits]\nmemory = \"12Q\"\n") ==
+      "p.toml:3:10: limits.memory: \"12Q\" has an unknown unit; units are K, M, G or T (powers of "
+      "1024)");
   CHECK(parse_error("name = \"p\"\n[limits]\nprocesses = 0\n") ==
         "p.toml:3:13: limits.processes: 0 is too small; the least is 1");
   CHECK(parse_error("name = \"p\"\n[limits]\nprocesses = -1\n") ==
@@ -51,31 +53,34 @@ TEST_CASE("a wrong word lists the right ones") {
 }
 
 TEST_CASE("an empty file and a file without a name") {
-  CHECK(parse_error("") ==
-        "p.toml:1:1: the policy is empty; it needs at least name and extends, e.g.  name = \"mine\"  "
-        "extends = \"standard\"");
+  CHECK(
+      parse_error("") ==
+      "p.toml:1:1: the policy is empty; it needs at least name and extends, e.g.  name = \"mine\"  "
+      "extends = \"standard\"");
   CHECK(parse_error("why = \"x\"\n") == "p.toml:1:1: name is missing; write  name = \"mine\"");
 }
 
 TEST_CASE("a key that stands twice is refused at the second") {
   CHECK(parse_error("name = \"p\"\nname = \"q\"\n").starts_with("p.toml:2:"));
-  CHECK(parse_error("name = \"p\"\nname = \"q\"\n").ends_with(
-      "; a key may stand only once, remove one of the two"));
-  CHECK(parse_error("name = \"p\"\n[limits]\n[limits]\n").ends_with(
-      "; a key may stand only once, remove one of the two"));
+  CHECK(parse_error("name = \"p\"\nname = \"q\"\n")
+            .ends_with("; a key may stand only once, remove one of the two"));
+  CHECK(parse_error("name = \"p\"\n[limits]\n[limits]\n")
+            .ends_with("; a key may stand only once, remove one of the two"));
 }
 
 TEST_CASE("lists add and scalars replace") {
   const std::string parent =
       "name = \"a\"\n[limits]\nmemory = \"1G\"\ncpu_time = \"1s\"\n"
       "[syscalls]\nallow = [\"@base\", \"@files\"]\ndeny = [\"flock\"]\n"
-      "[files]\nread_only = [\"/usr\"]\nscratch = [{ path = \"/tmp\", size = \"1M\", inodes = 20 }]\n"
+      "[files]\nread_only = [\"/usr\"]\nscratch = [{ path = \"/tmp\", size = \"1M\", inodes = 20 "
+      "}]\n"
       "[interpreters.python]\ncommand = [\"/usr/bin/python3\"]\npreload = [\"numpy\"]\n"
       "env = { A = \"1\", B = \"2\" }\n";
   const std::string child =
       "name = \"b\"\nextends = \"a\"\n[limits]\nmemory = \"2G\"\n"
       "[syscalls]\nallow = [\"@time\", \"@base\", \"flock\"]\n"
-      "[files]\nread_only = [\"/opt/x\", { source = \"/srv/u\", target = \"/usr\", exec = false }]\n"
+      "[files]\nread_only = [\"/opt/x\", { source = \"/srv/u\", target = \"/usr\", exec = false "
+      "}]\n"
       "scratch = [{ path = \"/tmp\", size = \"2M\" }, { path = \"/dev/shm\", size = \"1M\" }]\n"
       "[interpreters.python]\npreload = [\"pandas\"]\nenv = { B = \"3\" }\n";
   Policy p;

@@ -1,6 +1,6 @@
-#include "policies/quantity.h"
-
 #include <catch2/catch.hpp>
+
+#include "policies/quantity.h"
 
 using namespace policies;
 using jail::Bytes;

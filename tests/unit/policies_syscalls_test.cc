@@ -1,8 +1,7 @@
-#include "policies/syscalls.h"
-
 #include <set>
 
 #include "jail/syscalls.h"
+#include "policies/syscalls.h"
 #include "policies_fixture.h"
 
 using namespace policies;
@@ -59,8 +58,7 @@ TEST_CASE("an entry with tests is read as it stands") {
   CHECK(set.entries[0].number == 0);
   CHECK(set.entries[1].number == 16);
   REQUIRE(set.entries[1].alternatives.size() == 2);
-  CHECK(set.entries[1].alternatives[1] ==
-        Tests{{1, jail::CompareOp::kEqual, ~0ULL, 2}});
+  CHECK(set.entries[1].alternatives[1] == Tests{{1, jail::CompareOp::kEqual, ~0ULL, 2}});
   CHECK(*table->set("b") == nullptr);
 }
 
@@ -73,8 +71,9 @@ TEST_CASE("mistakes name line and column") {
   CHECK(table_error("[sets.a]\nread = \"r\"\n" + kRest) == "s.toml:1:1: sets.a: why is missing");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\nread = { when = [\"fd == 0\"] }\n" + kRest) ==
         "s.toml:3:8: sets.a.read: why is missing: each call says what it is for");
-  CHECK(table_error("[sets.a]\nwhy = \"w\"\nread = { why = \"x\", args = \"fd\", when = [\"f == 0\"] }\n" +
-                    kRest) == "s.toml:3:46: sets.a.read.when: \"f\" is not one of the arguments: fd");
+  CHECK(table_error(
+            "[sets.a]\nwhy = \"w\"\nread = { why = \"x\", args = \"fd\", when = [\"f == 0\"] }\n" +
+            kRest) == "s.toml:3:42: sets.a.read.when: \"f\" is not one of the arguments: fd");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\nread = \"1\"\nread = \"2\"\n" + kRest) ==
         "s.toml:4:1: sets.a.read: stands twice; join the two");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\n[sets.a]\nwhy = \"w\"\n" + kRest) ==
@@ -85,10 +84,11 @@ TEST_CASE("mistakes name line and column") {
         "s.toml:2:1: something stands before the first section, e.g. [sets.base]");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\nbpf = \"r\"\n" + kRest) ==
         "s.toml: sets.a.bpf: is on the never list (x); remove one of the two");
-  CHECK(table_error("[sets.a]\nwhy = \"w\"\n[never]\n[quiet]\nread = { error = \"EPERN\", why = "
-                    "\"x\" }\n") ==
-        "s.toml:5:18: quiet.read.error: must be \"ENOSYS\", \"EPERM\", \"EINVAL\", \"EOPNOTSUPP\" or "
-        "\"0\"");
+  CHECK(
+      table_error("[sets.a]\nwhy = \"w\"\n[never]\n[quiet]\nread = { error = \"EPERN\", why = "
+                  "\"x\" }\n") ==
+      "s.toml:5:18: quiet.read.error: must be \"ENOSYS\", \"EPERM\", \"EINVAL\", \"EOPNOTSUPP\" or "
+      "\"0\"");
   CHECK(table_error("") == "s.toml:1:1: no sections; expected [sets.NAME]");
 }
 

@@ -17,8 +17,9 @@ TEST_CASE("folders in memory fit into the memory") {
   CHECK(wrong("[files]\nworkdir = { size = \"2G\" }\n") ==
         "mine.toml:5:20: files.workdir.size: 2G is more than limits.memory (1G); the workdir lives "
         "in memory");
-  CHECK(wrong("[files]\nscratch = [{ path = \"/tmp\", size = \"2G\" }]\n") ==
-        "mine.toml:5:12: files.scratch /tmp: 2G is more than limits.memory (1G); it lives in memory");
+  CHECK(
+      wrong("[files]\nscratch = [{ path = \"/tmp\", size = \"2G\" }]\n") ==
+      "mine.toml:5:12: files.scratch /tmp: 2G is more than limits.memory (1G); it lives in memory");
   CHECK(wrong("[files]\nmax_file = \"300M\"\n") ==
         "mine.toml:5:12: files.max_file: 300M is out of range; it may be 1B to 256M");
 }
@@ -47,7 +48,8 @@ TEST_CASE("binds that lead out of the jail are refused") {
 TEST_CASE("the host's own data needs a reason") {
   const std::string lines = "[files]\nread_only = [\"/home/me/data\"]\n";
   CHECK(wrong(lines) ==
-        "policy \"mine\": unsafe.host_files: a reason is missing: under this policy files from places "
+        "policy \"mine\": unsafe.host_files: a reason is missing: under this policy files from "
+        "places "
         "where a host keeps its own data; write  [unsafe]  host_files = \"why\"");
   CHECK(wrong(lines + "[unsafe]\nhost_files = \"the data set\"\n").empty());
   CHECK(wrong("[files]\nread_only = [\"/etc/fonts\"]\n").empty());
@@ -62,7 +64,8 @@ TEST_CASE("each weakening needs a reason") {
   CHECK(asks(wrong("[syscalls]\nallow = [\"flock\"]\n"), "shared_locks"));
   CHECK(asks(wrong("[syscalls]\nallow = [\"@inet\"]\n"), "inet_sockets"));
   CHECK(asks(wrong("[files]\nworkdir = { exec = true }\n"), "exec_from_workdir"));
-  CHECK(asks(wrong("[files]\nscratch = [{ path = \"/tmp\", exec = true }]\n"), "exec_from_scratch"));
+  CHECK(
+      asks(wrong("[files]\nscratch = [{ path = \"/tmp\", exec = true }]\n"), "exec_from_scratch"));
   CHECK(asks(wrong("[files]\nproc = \"masked\"\n"), "whole_proc"));
   CHECK(asks(wrong("[files]\ndevices = [\"/dev/kvm\"]\n"), "extra_devices"));
   CHECK(wrong("[files]\nproc = \"own\"\n").empty());
@@ -84,22 +87,24 @@ TEST_CASE("the words of syscalls are checked where they stand") {
   CHECK(wrong("[syscalls]\nallow = [\"files\"]\n") ==
         "mine.toml:5:10: syscalls.allow files: \"files\" is not a system call of x86-64; write "
         "\"@files\" for the set");
-  CHECK(wrong("[syscalls]\nallow = [\"opnat\"]\n").ends_with(
-      "\"opnat\" is not a system call of x86-64; sets are written \"@files\""));
+  CHECK(wrong("[syscalls]\nallow = [\"opnat\"]\n")
+            .ends_with("\"opnat\" is not a system call of x86-64; sets are written \"@files\""));
   CHECK(wrong("[syscalls]\nallow = [\"clone\"]\n") ==
         "mine.toml:5:10: syscalls.allow clone: \"clone\" is allowed with tests on its arguments "
         "only; allow a set: \"@threads\", \"@processes\"");
-  CHECK(wrong("[syscalls]\ndeny = [\"restart_syscall\"]\n").ends_with(
-      "lacks restart_syscall, without which nothing runs; allow \"@base\" and \"@signals\""));
+  CHECK(wrong("[syscalls]\ndeny = [\"restart_syscall\"]\n")
+            .ends_with("lacks restart_syscall, without which nothing runs; allow \"@base\" and "
+                       "\"@signals\""));
   CHECK(wrong("[syscalls]\nallow = [\"pipe2\"]\n").empty());
 }
 
 TEST_CASE("interpreters must be there to be seen") {
-  CHECK(wrong("[interpreters.lua]\ncommand = [\"/opt/lua\"]\nextension = \".lua\"\npackage = "
-              "\"lua5.4\"\n") ==
-        "mine.toml:5:11: interpreters.lua.command: \"/opt/lua\" is not below any of files.read_only");
-  CHECK(wrong("[interpreters.lua]\nextension = \".lua\"\n").ends_with(
-      "interpreters.lua: command is missing, e.g. [\"/usr/bin/python3\"]"));
+  CHECK(
+      wrong("[interpreters.lua]\ncommand = [\"/opt/lua\"]\nextension = \".lua\"\npackage = "
+            "\"lua5.4\"\n") ==
+      "mine.toml:5:11: interpreters.lua.command: \"/opt/lua\" is not below any of files.read_only");
+  CHECK(wrong("[interpreters.lua]\nextension = \".lua\"\n")
+            .ends_with("interpreters.lua: command is missing, e.g. [\"/usr/bin/python3\"]"));
   CHECK(wrong("[interpreters.python]\nextension = \"py\"\n").ends_with("must be like \".py\""));
 }
 
@@ -122,8 +127,8 @@ TEST_CASE("restricted starts nothing, so it describes nothing") {
   CHECK(own_error(base + "[arithmetic]\noperators = [\"^\"]\n") ==
         "mine.toml:5:13: arithmetic.operators: \"^\" is not one of %, //, **, percent");
   CHECK(own_error(base + "[arithmetic]\nfunctions = [\"sqrt\", \"sum\"]\n").empty());
-  CHECK(wrong("[arithmetic]\nfunctions = [\"sqrt\"]\n").ends_with(
-      "arithmetic: goes with mode = \"restricted\" only"));
+  CHECK(wrong("[arithmetic]\nfunctions = [\"sqrt\"]\n")
+            .ends_with("arithmetic: goes with mode = \"restricted\" only"));
 }
 
 TEST_CASE("names and the fallback") {
