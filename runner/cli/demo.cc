@@ -208,9 +208,11 @@ class Demo {
 }  // namespace
 
 int demo_command(const Words& words) {
-  CLI::App app("Real code computes a real answer in a real jail, and is refused three things.",
-               "demo");
-  if (const auto code = parse(app, "sandglass demo", words.ours)) return *code;
+  Parser parser("demo",
+                "Real code computes a real answer in a real jail, and is refused three "
+                "things.",
+                "sandglass demo");
+  if (const auto code = parser.parse(words.ours)) return *code;
   const auto home = find_home();
   if (!home) return print_error(home.error());
   const auto library = policies::Library::open(home->policies);

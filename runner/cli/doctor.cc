@@ -145,9 +145,10 @@ void print_as_json(const std::vector<Feature>& features, const Trial& trial, boo
 
 int doctor_command(const Words& words) {
   bool as_json = false;
-  CLI::App app("Says what this host can and cannot give, and how to mend it.", "doctor");
-  app.add_flag("--json", as_json, "one JSON document");
-  if (const auto code = parse(app, "sandglass doctor [--json]", words.ours)) return *code;
+  Parser parser("doctor", "Says what this host can and cannot give, and how to mend it.",
+                "sandglass doctor [--json]");
+  parser.flag("--json", as_json, "one JSON document");
+  if (const auto code = parser.parse(words.ours)) return *code;
   const auto home = find_home();
   if (!home) return print_error(home.error());
   const auto library = policies::Library::open(home->policies);

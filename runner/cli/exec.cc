@@ -7,11 +7,11 @@ namespace runner::cli {
 namespace {
 
 // "exec -- ls -l", or "exec ls -l": what follows the first word that is no option of ours.
-Result<std::vector<std::string>> command_of(const CLI::App& app, const Words& words) {
-  std::vector<std::string> command = app.remaining();
+Result<std::vector<std::string>> command_of(const Parser& parser, const Words& words) {
+  std::vector<std::string> command = parser.rest();
   if (!command.empty() && command.front().starts_with('-')) {
-    return fail(ErrorKind::kUsage, "exec: no option " + printable(command.front()) +
-                                       "; see sandglass exec --help");
+    return fail(ErrorKind::kUsage,
+                "exec: no option " + printable(command.front()) + "; see sandglass exec --help");
   }
   if (words.program) {
     if (!command.empty()) command.push_back("--");
@@ -28,13 +28,12 @@ Result<std::vector<std::string>> command_of(const CLI::App& app, const Words& wo
 
 int exec_command(const Words& words) {
   SharedOptions options;
-  CLI::App app("Runs a command in a jail.", "exec");
-  app.prefix_command();
-  add_shared_options(app, options);
-  if (const auto code = parse(app, "sandglass exec [OPTIONS] -- COMMAND [ARGS...]", words.ours)) {
-    return *code;
-  }
-  auto command = command_of(app, words);
+  Parser parser("exec", "Runs a command in a jail.",
+                "sandglass exec [OPTIONS] -- COMMAND [ARGS...]");
+  parser.leave_rest();
+  add_shared_options(parser, options);
+  if (const auto code = parser.parse(words.ours)) return *code;
+  auto command = command_of(parser, words);
   if (!command) return print_error(command.error(), options.form());
   const auto home = find_home();
   if (!home) return print_error(home.error(), options.form());

@@ -11,31 +11,6 @@ namespace {
 
 constexpr jail::Bytes kMaxInput = jail::mib(1024 * 64);  // the workdir's size decides
 
-// CLI11 2.1 makes up the usage line; ours is written by hand.
-class Help : public CLI::Formatter {
- public:
-  explicit Help(const char* usage) : usage_(usage) {}
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: " + std::string(usage_) + "\n";
-  }
-
- private:
-  const char* usage_;
-};
-
-// A repeated option takes one value each time: a list would swallow the words that follow.
-void add_repeated(CLI::App& app, const char* name, std::vector<std::string>& into, const char* help,
-                  const char* type) {
-  app.add_option(name, into, help)->allow_extra_args(false)->type_name(type);
-}
-
-void add_text(CLI::App& app, const char* name, std::optional<std::string>& into, const char* help,
-              const char* type) {
-  app.add_option_function<std::string>(
-         name, [&into](const std::string& value) { into = value; }, help)
-      ->type_name(type);
-}
-
 template <class T>
 Result<void> read_limit(std::optional<T>& into, const std::optional<std::string>& text,
                         policies::Result<T> (*parse_one)(std::string_view), const char* option) {
@@ -95,43 +70,25 @@ Words split_words(const std::vector<std::string>& words) {
   return split;
 }
 
-void add_shared_options(CLI::App& app, SharedOptions& options) {
-  app.add_option("--policy", options.policy, "name of a policy, or a path to a .toml file")
-      ->capture_default_str()
-      ->type_name("P");
-  add_repeated(app, "--in", options.in, "put a file into the workdir; repeat for more", "FILE");
-  add_text(app, "--out", options.out, "bring new and changed files out to this folder", "DIR");
-  app.add_flag("--json", options.json, "print one JSON document at the end instead of the output");
-  add_repeated(app, "--env", options.env, "set a variable inside; repeat for more", "K=V");
-  add_repeated(app, "--ro-bind", options.ro_bind, "show a host path inside, read-only",
-               "SRC[:DST]");
-  add_text(app, "--memory", options.memory, "at most the policy's own", "512M");
-  add_text(app, "--cpu-time", options.cpu_time, "of all processes together", "10s");
-  add_text(app, "--wall-time", options.wall_time, "by the clock", "30s");
-  add_text(app, "--processes", options.processes, "at once", "N");
-  add_text(app, "--file-size", options.file_size, "of one file that is written", "30M");
-  add_text(app, "--workdir-size", options.workdir_size, "of the workdir", "64M");
-  add_text(app, "--output", options.output, "of stdout and of stderr that is passed on", "1M");
-}
-
-std::optional<int> parse(CLI::App& app, const char* usage, const std::vector<std::string>& words) {
-  std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 wants it so
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
-    app.formatter(std::make_shared<Help>(usage));
-    put(app.help());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::string text = printable(error.what());
-    note(app.get_name() + ": " + text + "; see sandglass " + app.get_name() + " --help");
-    return kFailed;
-  }
-  return std::nullopt;
+void add_shared_options(Parser& parser, SharedOptions& options) {
+  parser.text("--policy", options.policy, "name of a policy (standard), or a path to a .toml file",
+              "P");
+  parser.repeated("--in", options.in, "put a file into the workdir; repeat for more", "FILE");
+  parser.text("--out", options.out, "bring new and changed files out to this folder", "DIR");
+  parser.flag("--json", options.json, "print one JSON document at the end instead of the output");
+  parser.repeated("--env", options.env, "set a variable inside; repeat for more", "K=V");
+  parser.repeated("--ro-bind", options.ro_bind, "show a host path inside, read-only", "SRC[:DST]");
+  parser.text("--memory", options.memory, "at most the policy's own, like all limits", "512M");
+  parser.text("--cpu-time", options.cpu_time, "of all processes together", "10s");
+  parser.text("--wall-time", options.wall_time, "by the clock", "30s");
+  parser.text("--processes", options.processes, "at once", "N");
+  parser.text("--file-size", options.file_size, "of one file that is written", "30M");
+  parser.text("--workdir-size", options.workdir_size, "of the workdir", "64M");
+  parser.text("--output", options.output, "of stdout and of stderr that is passed on", "1M");
 }
 
 Result<void> fill_job(Job& job, const SharedOptions& options) {
-  job.policy = options.policy;
+  job.policy = options.policy.value_or("standard");
   if (auto limits = read_limits(job.wish, options); !limits) return limits;
   for (const std::string& assignment : options.env) {
     if (auto checked = check_env(assignment); !checked) return checked;

@@ -1,12 +1,12 @@
 // The options that `run` and `exec` share, from words to a Job. Main thread.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runner/cli/command.h"
+#include "runner/cli/parser.h"
 #include "runner/cli/print.h"
 #include "runner/error.h"
 #include "runner/session/job.h"
@@ -15,7 +15,7 @@
 namespace runner::cli {
 
 struct SharedOptions {
-  std::string policy = "standard";
+  std::optional<std::string> policy;  // absent: standard
   std::vector<std::string> in;
   std::optional<std::string> out;
   std::vector<std::string> env;
@@ -33,11 +33,7 @@ struct SharedOptions {
   [[nodiscard]] Form form() const { return json ? Form::kJson : Form::kText; }
 };
 
-void add_shared_options(CLI::App& app, SharedOptions& options);
-
-// Parses words; nullopt: go on. Otherwise the exit code: help was printed (0) or the words are
-// wrong (125, with one line on stderr). `usage` heads the help.
-std::optional<int> parse(CLI::App& app, const char* usage, const std::vector<std::string>& words);
+void add_shared_options(Parser& parser, SharedOptions& options);
 
 // Reads limits, environment, binds and input files into `job`. kUsage, kFiles.
 Result<void> fill_job(Job& job, const SharedOptions& options);

@@ -5,7 +5,9 @@
 #include "policies/compile.h"
 #include "policies/explain.h"
 #include "policies/load.h"
-#include "runner/cli/options.h"
+#include "runner/cli/command.h"
+#include "runner/cli/parser.h"
+#include "runner/cli/print.h"
 #include "runner/session/home.h"
 #include "runner/text.h"
 
@@ -78,34 +80,50 @@ int explain(const policies::Library& library, const std::string& name,
   return 0;
 }
 
+constexpr const char* kUsage =
+    "sandglass policy list | show P | check FILE | explain P [--path PATH]";
+
+// The words after "policy": which of the four, on what.
+struct Wanted {
+  std::optional<std::string> verb;
+  std::optional<std::string> name;
+  std::optional<std::string> path;
+};
+
+// The text says what is wrong; empty: nothing.
+std::string refuse(const Wanted& wanted) {
+  if (!wanted.verb) return "list, show, check or explain?";
+  const bool is_list = *wanted.verb == "list";
+  if (!is_list && *wanted.verb != "show" && *wanted.verb != "check" && *wanted.verb != "explain") {
+    return "no \"" + printable(*wanted.verb) + "\"";
+  }
+  if (!is_list && !wanted.name) return *wanted.verb + " what?";
+  if (is_list && wanted.name) return "list takes no name";
+  if (wanted.path && *wanted.verb != "explain") return "--path goes with explain";
+  return "";
+}
+
 }  // namespace
 
 int policy_command(const Words& words) {
-  std::string name;
-  std::optional<std::string> path;
-  CLI::App app("Lists, shows, checks and explains policies.", "policy");
-  app.require_subcommand(1);
-  CLI::App* list_app = app.add_subcommand("list", "names, and what each is for");
-  CLI::App* show_app = app.add_subcommand("show", "the resolved policy as TOML");
-  show_app->add_option("P", name, "name or path")->required();
-  CLI::App* check_app = app.add_subcommand("check", "reads a file and says what is wrong with it");
-  check_app->add_option("FILE", name, "a .toml file")->required();
-  CLI::App* explain_app = app.add_subcommand("explain", "what code under it can and cannot do");
-  explain_app->add_option("P", name, "name or path")->required();
-  explain_app->add_option_function<std::string>(
-      "--path", [&path](const std::string& text) { path = text; }, "what the jail shows of a path");
-  if (const auto code = parse(
-          app, "sandglass policy list | show P | check FILE | explain P [--path PATH]", words.ours))
-    return *code;
-
+  Wanted wanted;
+  Parser parser("policy", "Lists, shows, checks and explains policies.", kUsage);
+  parser.text("verb", wanted.verb, "list, show, check or explain", "VERB");
+  parser.text("name", wanted.name, "a policy's name, or a path to a .toml file", "P");
+  parser.text("--path", wanted.path, "what the jail shows of a path", "PATH");
+  if (const auto code = parser.parse(words.ours)) return *code;
+  const std::string wrong = refuse(wanted);
+  if (!wrong.empty()) {
+    return print_error({ErrorKind::kUsage, "policy: " + wrong + "; " + kUsage, std::nullopt});
+  }
   const auto home = find_home();
   if (!home) return print_error(home.error());
   const auto library = policies::Library::open(home->policies);
   if (!library) return print_error(policy_error(library.error()));
-  if (list_app->parsed()) return list(*library);
-  if (show_app->parsed()) return show(*library, name);
-  if (check_app->parsed()) return check(*library, name);
-  return explain_app->parsed() ? explain(*library, name, path) : kFailed;
+  if (*wanted.verb == "list") return list(*library);
+  if (*wanted.verb == "show") return show(*library, *wanted.name);
+  if (*wanted.verb == "check") return check(*library, *wanted.name);
+  return explain(*library, *wanted.name, wanted.path);
 }
 
 }  // namespace runner::cli

@@ -11,23 +11,17 @@ constexpr jail::Bytes kMaxCode = jail::mib(63);  // the jail's folder for it hol
 
 struct RunOptions {
   SharedOptions shared;
-  std::string language;
+  std::optional<std::string> language;
   std::optional<std::string> code;
   std::optional<std::string> file;
 };
 
-void add_options(CLI::App& app, RunOptions& options) {
-  app.add_option("--lang", options.language,
-                 "python, node, bash, ...; else by FILE's ending, else python")
-      ->type_name("L");
-  app.add_option_function<std::string>(
-         "-c", [&options](const std::string& text) { options.code = text; }, "the code itself")
-      ->type_name("CODE");
-  app.add_option_function<std::string>(
-         "file", [&options](const std::string& text) { options.file = text; },
-         "a file with code; - reads it from stdin")
-      ->type_name("FILE");
-  add_shared_options(app, options.shared);
+void add_options(Parser& parser, RunOptions& options) {
+  parser.text("--lang", options.language,
+              "python, node, bash, ...; else by FILE's ending, else python", "L");
+  parser.text("-c", options.code, "the code itself", "CODE");
+  parser.text("file", options.file, "a file with code; - reads it from stdin", "FILE");
+  add_shared_options(parser, options.shared);
 }
 
 Result<jail::Fd> read_code(const RunOptions& options) {
@@ -46,11 +40,10 @@ Result<jail::Fd> read_code(const RunOptions& options) {
 
 int run_command(const Words& words) {
   RunOptions options;
-  CLI::App app("Runs code in a jail.", "run");
-  add_options(app, options);
-  if (const auto code =
-          parse(app, "sandglass run [OPTIONS] [-c CODE | FILE | -] [-- ARGS...]", words.ours))
-    return *code;
+  Parser parser("run", "Runs code in a jail.",
+                "sandglass run [OPTIONS] [-c CODE | FILE | -] [-- ARGS...]");
+  add_options(parser, options);
+  if (const auto code = parser.parse(words.ours)) return *code;
   const Form form = options.shared.form();
   const auto home = find_home();
   if (!home) return print_error(home.error(), form);
@@ -60,7 +53,7 @@ int run_command(const Words& words) {
 
   const bool from_stdin = options.file && *options.file == "-";
   Job job;
-  Code code{options.language, options.file.value_or(""), std::move(*content), {}};
+  Code code{options.language.value_or(""), options.file.value_or(""), std::move(*content), {}};
   if (words.program) code.args = *words.program;
   job.what = std::move(code);
   if (const auto filled = fill_job(job, options.shared); !filled) {

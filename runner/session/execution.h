@@ -20,15 +20,13 @@
 #include "jail/fd.h"
 #include "jail/spec.h"
 #include "runner/error.h"
+#include "runner/session/flow.h"
 #include "runner/session/input_pump.h"
 #include "runner/session/launcher.h"
 #include "runner/session/outcome.h"
 #include "runner/session/output_pump.h"
 
 namespace runner {
-
-enum class InputFrom { kCaller, kNothing };
-enum class OutputTo { kCaller, kMemory };
 
 struct ExecutionRequest {
   const jail::Spec* spec = nullptr;  // for messages

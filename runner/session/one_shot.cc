@@ -1,9 +1,12 @@
 #include "runner/session/one_shot.h"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <utility>
 
+#include "runner/session/execution.h"
+#include "runner/session/launcher.h"
 #include "runner/session/out_dir.h"
 #include "runner/session/rules.h"
 
@@ -73,29 +76,39 @@ void bring_out(Finished& finished, const ExecutionRecord& record, const Prepared
 
 }  // namespace
 
-OneShot::OneShot(const Home& home) : home_(home), io_(1), launcher_(io_) {
-  started_ = launcher_.start(home_.spawner);
+struct OneShot::Loop {
+  asio::io_context io{1};
+  Launcher launcher{io};
+  Result<void> started;
+
+  Result<ExecutionRecord> execute(const ExecutionRequest& request) {
+    Result<ExecutionRecord> result = fail(ErrorKind::kSpawner, "the event loop ended early");
+    Execution execution(io, launcher, request);
+    Interrupts interrupts(io, execution);
+    execution.start([&](Result<ExecutionRecord> record) {
+      result = std::move(record);
+      io.stop();
+    });
+    io.restart();
+    io.run();
+    return result;
+  }
+};
+
+OneShot::OneShot(const Home& home) : home_(home), loop_(std::make_unique<Loop>()) {
+  loop_->started = loop_->launcher.start(home_.spawner);
   // Writes to a pipe whose reader has gone fail instead of ending us. Not before the spawner's
   // start: a payload must not inherit it.
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-Result<ExecutionRecord> OneShot::execute(const ExecutionRequest& request) {
-  Result<ExecutionRecord> result = fail(ErrorKind::kSpawner, "the event loop ended early");
-  Execution execution(io_, launcher_, request);
-  Interrupts interrupts(io_, execution);
-  execution.start([&](Result<ExecutionRecord> record) {
-    result = std::move(record);
-    io_.stop();
-  });
-  io_.restart();
-  io_.run();
-  return result;
-}
+OneShot::~OneShot() = default;
+
+void OneShot::close() { loop_->launcher.close(); }
 
 Result<Finished> OneShot::run(const policies::Library& library, Job job,
                               const OneShotOptions& options) {
-  if (!started_) return tl::unexpected(started_.error());
+  if (!loop_->started) return tl::unexpected(loop_->started.error());
   auto prepared = prepare(home_, library, std::move(job));
   if (!prepared) return tl::unexpected(prepared.error());
   std::optional<OutDir> out;
@@ -104,7 +117,7 @@ Result<Finished> OneShot::run(const policies::Library& library, Job job,
     if (!opened) return tl::unexpected(opened.error());
     out = std::move(*opened);
   }
-  auto record = execute(request_for(*prepared, options));
+  auto record = loop_->execute(request_for(*prepared, options));
   if (!record) return tl::unexpected(record.error());
 
   Finished finished;
@@ -119,7 +132,7 @@ Result<Finished> OneShot::run(const policies::Library& library, Job job,
   if (out) bring_out(finished, *record, *prepared, *out);
   finished.out = std::move(record->out);
   finished.err = std::move(record->err);
-  finished.hello = launcher_.hello().value_or(jail::Hello{});
+  finished.hello = loop_->launcher.hello().value_or(jail::Hello{});
   finished.language = std::move(prepared->language);
   finished.policy = std::move(prepared->policy);
   return finished;

@@ -3,17 +3,16 @@
 // overlaps with reading the policy. Main thread.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runner/error.h"
 #include "runner/session/denied.h"
-#include "runner/session/execution.h"
+#include "runner/session/flow.h"
 #include "runner/session/home.h"
 #include "runner/session/job.h"
-#include "runner/session/launcher.h"
 #include "runner/session/outcome.h"
 #include "runner/session/workdir.h"
 
@@ -45,20 +44,20 @@ class OneShot {
  public:
   // Errors of the start come from run().
   explicit OneShot(const Home& home);
+  ~OneShot();
+  OneShot(const OneShot&) = delete;
+  OneShot& operator=(const OneShot&) = delete;
 
   // May be called several times, one after the other.
   Result<Finished> run(const policies::Library& library, Job job, const OneShotOptions& options);
 
-  // Lets the spawner go, while there is something to print; then waits until it is gone.
-  void close() { launcher_.close(); }
+  // Lets the spawner go, while there is something to print. The destructor waits until it is gone.
+  void close();
 
  private:
-  Result<ExecutionRecord> execute(const ExecutionRequest& request);
-
+  struct Loop;  // keeps the event loop's headers out of here
   const Home& home_;
-  boost::asio::io_context io_;
-  Launcher launcher_;
-  Result<void> started_;
+  std::unique_ptr<Loop> loop_;
 };
 
 }  // namespace runner

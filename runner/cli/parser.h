@@ -1,0 +1,39 @@
+// The options of one command: a thin face for CLI11, whose headers are dear to compile.
+// Main thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace runner::cli {
+
+class Parser {
+ public:
+  // `command` is its name, `purpose` a sentence, `usage` the line that heads the help.
+  Parser(const char* command, const char* purpose, const char* usage);
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  // `into` must outlive parse(). A `name` without a dash is a positional. `type` is for the help.
+  void text(const char* name, std::optional<std::string>& into, const char* help, const char* type);
+  // May be given several times, one value each: more would swallow the words that follow.
+  void repeated(const char* name, std::vector<std::string>& into, const char* help,
+                const char* type);
+  void flag(const char* name, bool& into, const char* help);
+  // The first word that is no option, and all after it, are left for rest().
+  void leave_rest();
+
+  // nullopt: go on. Otherwise the exit code: help was printed (0), or the words are wrong (125,
+  // with one line on stderr).
+  std::optional<int> parse(const std::vector<std::string>& words);
+  [[nodiscard]] std::vector<std::string> rest() const;
+
+ private:
+  struct App;
+  std::unique_ptr<App> app_;
+};
+
+}  // namespace runner::cli
