@@ -1,13 +1,11 @@
 #include "policies/file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 
 #include "jail/error.h"
-#include "jail/fd.h"
 
 namespace policies {
 namespace {
@@ -21,25 +19,21 @@ tl::unexpected<Error> unreadable(const std::string& path, int error) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  const jail::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return unreadable(path, errno);
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) return unreadable(path, errno);
-  if (!S_ISREG(st.st_mode)) return fail(path + ": is not a regular file");
-  std::string text;
-  text.resize(static_cast<std::size_t>(st.st_size) < kMaxFile
-                  ? static_cast<std::size_t>(st.st_size) + 1
-                  : kMaxFile + 1);
-  std::size_t have = 0;
-  while (have < text.size()) {
-    const ssize_t n = ::read(fd.get(), text.data() + have, text.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(path, errno);
-    if (n == 0) break;
-    have += static_cast<std::size_t>(n);
-  }
-  if (have > kMaxFile) return fail(path + ":1:1: the file is larger than 1 MiB");
-  text.resize(have);
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error) return unreadable(path, error.value());
+  // Opening a FIFO would wait for a writer.
+  if (!std::filesystem::is_regular_file(status)) return fail(path + ": is not a regular file");
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return unreadable(path, errno != 0 ? errno : EIO);
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) return unreadable(path, error.value());
+  std::string text(std::min<std::uintmax_t>(size, kMaxFile) + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return unreadable(path, EIO);
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMaxFile) return fail(path + ":1:1: the file is larger than 1 MiB");
   return text;
 }
 
