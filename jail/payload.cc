@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,8 +24,11 @@ namespace {
 }
 
 void reset_signals() {
-  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate.
-  for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_DFL);
+  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate. The
+  // raw call, since glibc's refuses the two signals it uses itself; all zero is SIG_DFL.
+  constexpr std::array<unsigned long, 4> kDefault{};
+  for (int s = 1; s < NSIG; ++s)
+    ::syscall(SYS_rt_sigaction, s, kDefault.data(), nullptr, sizeof(unsigned long));
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
