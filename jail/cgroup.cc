@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "jail/cgroup_find.h"
 #include "jail/text_file.h"
@@ -215,9 +216,10 @@ Cgroups Cgroups::make(pid_t keeper) {
 
 void Cgroups::hand_to(pid_t worker, uid_t uid, gid_t gid) {
   for (const Base& base : bases_) {
-    (void)::fchown(base.folder.get(), uid, gid);
+    // A file that this kind of cgroup lacks, or a refusal, shows when the first jail is made.
+    std::ignore = ::fchown(base.folder.get(), uid, gid);
     for (const char* file : {"cgroup.procs", "cgroup.subtree_control", "tasks"})
-      (void)::fchownat(base.folder.get(), file, uid, gid, 0);
+      std::ignore = ::fchownat(base.folder.get(), file, uid, gid, 0);
     if (base.kind != Enforcer::kCgroupV2) continue;
     // Moving a process needs write permission on the common ancestor's cgroup.procs: with the
     // worker inside our folder, that ancestor is our folder.

@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -96,6 +97,9 @@ class Init {
     // without keyrings has none to inherit.
     ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
+    // Here and not at clone: the root of the queue file system belongs to who made the namespace,
+    // and an id that the jail does not map may not be written below (mq_open would fail for ever).
+    if (::unshare(CLONE_NEWIPC) != 0) return fail(Step::kIdentity, errno, 4);
     if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
     const char* name = plan_.text(h.hostname);
     if (::sethostname(name, h.hostname.length) != 0) return fail(Step::kHostname, errno);

@@ -18,7 +18,7 @@ namespace jail {
 namespace {
 
 constexpr __u64 kNamespaces = CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-                              CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+                              CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 struct Clone {
   pid_t pid = -1;

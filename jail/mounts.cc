@@ -24,6 +24,7 @@ namespace jail {
 namespace {
 
 constexpr const char* kNewRoot = "/proc";
+constexpr const char* kMask = "/proc/.masked";  // in the new root
 constexpr unsigned kTreeFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
 
 int open_tree(int folder, const char* path, unsigned flags) {
@@ -235,7 +236,7 @@ class Builder {
   }
 
   // What tells of the host, or reaches it, in a whole /proc. A folder is covered by an empty
-  // read-only tmpfs, a file by /dev/null; one that this kernel lacks needs no cover.
+  // read-only tmpfs, a file by an empty read-only one; one that this kernel lacks needs no cover.
   Result<void> mask_proc() {
     constexpr const char* kFolders[] = {"acpi", "asound", "bus",  "driver", "dynamic_debug",
                                         "fs",   "irq",    "scsi", "sys",    "tty"};
@@ -255,13 +256,26 @@ class Builder {
           errno != ENOENT)
         return fail(Step::kProc, errno, 1);
     }
+    if (const int e = make_mask(); e != 0) return fail(Step::kProc, e, 3);
     for (const char* name : kFiles) {
       std::snprintf(path.data(), path.size(), "/proc/proc/%s", name);
-      if (::mount("/dev/null", path.data(), nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT &&
+      if (::mount(kMask, path.data(), nullptr, MS_BIND, nullptr) != 0 && errno != ENOENT &&
           errno != ENOTDIR)
         return fail(Step::kProc, errno, 2);
     }
     return {};
+  }
+
+  // An empty file that can't be opened for writing either, as /dev/null could: a bind of a
+  // read-only bind is read-only.
+  int make_mask() {
+    const Fd file(::open(kMask, O_CREAT | O_WRONLY | O_CLOEXEC, 0444));
+    if (!file.valid()) return errno;
+    const Fd tree(open_tree(AT_FDCWD, kMask, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    if (!tree.valid()) return errno;
+    constexpr std::uint64_t kBits = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID;
+    if (set_attributes(tree.get(), kBits | MOUNT_ATTR_NODEV, 0) != 0) return errno;
+    return attach(tree.get(), AT_FDCWD, kMask) == 0 ? 0 : errno;
   }
 
   Result<void> become_root() {

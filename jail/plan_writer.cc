@@ -1,6 +1,7 @@
 // The writing half of plan.h: runs in the caller, may allocate.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,16 +112,10 @@ SyscallFilter init_filter() {
   return filter;
 }
 
-bool allows_exec(const std::vector<int>& reachable) {
-  return std::binary_search(reachable.begin(), reachable.end(), *syscall_number("execve"));
-}
-
 // The payload's last words before execve, and its way out, need these under any filter.
-bool can_start(const std::vector<int>& reachable) {
-  for (const char* name : {"read", "write", "exit_group"})
-    if (!std::binary_search(reachable.begin(), reachable.end(), *syscall_number(name)))
-      return false;
-  return true;
+bool can_start(const BpfProgram& program) {
+  return reaches(program, SYS_read) && reaches(program, SYS_write) &&
+         reaches(program, SYS_exit_group);
 }
 
 bool returns_notify(const BpfProgram& program) {
@@ -184,9 +179,8 @@ Result<Fd> make_plan(const Spec& spec) {
 
   PlanHeader h{};
   fill_scalars(h, spec);
-  const std::vector<int> reachable = reachable_syscalls(*program);
-  if (!can_start(reachable)) return fail(Step::kPlan, EINVAL, 1);
-  h.exec_once = allows_exec(reachable) ? 0 : 1;
+  if (!can_start(*program)) return fail(Step::kPlan, EINVAL, 1);
+  h.exec_once = reaches(*program, SYS_execve) ? 0 : 1;
   h.listens = returns_notify(*program) ? 1 : 0;
   Writer w(sizeof(PlanHeader));
   h.hostname = w.text(spec.hostname);

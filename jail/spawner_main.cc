@@ -22,6 +22,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 #include "jail/cgroup.h"
@@ -171,7 +172,7 @@ int start(Fd caller, Fd proc) {
 // A caller that ignores SIGCHLD would have us wait for children that leave no status; one that
 // blocks signals or has a strange umask is no better. Start from what everything below expects.
 void start_clean() {
-  for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_DFL);
+  for (int s = 1; s < NSIG; ++s) std::ignore = ::signal(s, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -63,8 +63,8 @@ class Resolver {
       }
     }
     if (tested)
-      refuse("\"" + word + "\" is allowed with tests on its arguments only; allow a set: " +
-             join(names));
+      refuse("\"" + word +
+             "\" is allowed with tests on its arguments only; allow a set: " + join(names));
     if (!weakens.empty()) weaken(weakens);
     add(*plain, word);
   }

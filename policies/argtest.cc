@@ -38,7 +38,8 @@ class Parser {
         if (tests[i].arg == tests.back().arg)
           refuse("an argument is tested twice in one line; write two lines, or one mask");
       if (token_.empty()) return tests;
-      if (token_ != "and") refuse("expected \"and\" or the end, found \"" + printable(token_) + '"');
+      if (token_ != "and")
+        refuse("expected \"and\" or the end, found \"" + printable(token_) + '"');
       next();
     }
   }
@@ -72,9 +73,10 @@ class Parser {
     if (token_ == "<") return jail::CompareOp::kLess;
     if (token_ == "<=") return jail::CompareOp::kLessEqual;
     if (token_ == "!=" || token_ == ">" || token_ == ">=")
-      refuse("\"" + token_ +
-             "\" is not offered: the kernel ignores the upper half of 32-bit arguments, so it could "
-             "be passed by; say what is allowed, with ==, < or <=");
+      refuse(
+          "\"" + token_ +
+          "\" is not offered: the kernel ignores the upper half of 32-bit arguments, so it could "
+          "be passed by; say what is allowed, with ==, < or <=");
     refuse("expected ==, < or <=, found \"" + printable(token_) + '"');
   }
 

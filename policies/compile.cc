@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-
 #include "jail/syscalls.h"
 #include "policies/allowed.h"
 
@@ -29,7 +28,9 @@ std::vector<jail::Rlimit> rlimits(const Policy& policy, bool queues) {
   constexpr std::uint64_t kSignals = 512;  // each POSIX timer holds one
   constexpr std::uint64_t kMicros = 200'000;
   return {
-      limit(RLIMIT_CORE, 0, 0),
+      // 1, not 0: where core_pattern is a pipe, 0 still starts the host's core handler on a memory
+      // image of the payload's making; at 1 the kernel does not (fs/coredump.c, core(5)).
+      limit(RLIMIT_CORE, 1, 1),
       limit(RLIMIT_NOFILE, l.open_files, l.open_files),
       limit(RLIMIT_FSIZE, l.file_size.value, l.file_size.value),
       limit(RLIMIT_NPROC, tasks, tasks),
@@ -48,8 +49,7 @@ std::vector<jail::Rlimit> rlimits(const Policy& policy, bool queues) {
 
 void allow(std::vector<jail::SyscallRule>& rules, const Allowed& allowed) {
   for (const auto& [number, call] : allowed.calls) {
-    if (call.alternatives.empty())
-      rules.push_back({number, jail::SyscallAction::kAllow, 0, {}});
+    if (call.alternatives.empty()) rules.push_back({number, jail::SyscallAction::kAllow, 0, {}});
     for (const Tests& tests : call.alternatives)
       rules.push_back({number, jail::SyscallAction::kAllow, 0, tests});
   }
@@ -98,9 +98,8 @@ Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, cons
   allow(spec.filter.rules, *allowed);
   answer_quietly(spec.filter.rules, *allowed, **quiet);
   // With loopback up the jail has TCP inside itself; without, Landlock denies it a second time.
-  spec.landlock_net = policy.network.loopback == jail::Loopback::kUp
-                          ? jail::LandlockNet::kUnhandled
-                          : jail::LandlockNet::kDenyTcp;
+  spec.landlock_net = policy.network.loopback == jail::Loopback::kUp ? jail::LandlockNet::kUnhandled
+                                                                     : jail::LandlockNet::kDenyTcp;
   return spec;
 }
 

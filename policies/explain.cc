@@ -28,8 +28,7 @@ bool has_word(const Allowed& allowed, std::string_view call, std::string_view wo
 }
 
 std::string processes(const Allowed& allowed) {
-  if (can(allowed, "execve"))
-    return "Can start threads, processes and the programs it sees.\n";
+  if (can(allowed, "execve")) return "Can start threads, processes and the programs it sees.\n";
   return "Can start threads. Cannot start processes or programs.\n";
 }
 
@@ -38,7 +37,8 @@ std::string network(const Policy& policy, const Allowed& allowed) {
   if (!has_word(allowed, "socket", "@inet"))
     return "Can use local (AF_UNIX) sockets between its own processes. There is no network.\n";
   return std::string("Can use TCP and UDP inside a network of its own, ") +
-         (policy.network.loopback == jail::Loopback::kUp ? "with loopback up" : "with no interface") +
+         (policy.network.loopback == jail::Loopback::kUp ? "with loopback up"
+                                                         : "with no interface") +
          ". There is no way out of it.\n";
 }
 
@@ -53,7 +53,8 @@ std::string files(const Policy& policy) {
   std::vector<std::string> seen;
   for (const Bind& b : policy.files.read_only) seen.push_back(b.target);
   const auto exec = [](const Tmpfs& fs) {
-    return fs.exec == jail::Exec::kExec ? "; programs there can be run" : "; nothing there can be run";
+    return fs.exec == jail::Exec::kExec ? "; programs there can be run"
+                                        : "; nothing there can be run";
   };
   std::string text = "Sees, read-only: " + join(seen) + ".\n";
   const Tmpfs& w = policy.files.workdir;
@@ -85,7 +86,8 @@ std::string limits(const Policy& policy) {
 
 std::string interpreters(const Policy& policy) {
   std::vector<std::string> names;
-  for (const auto& [name, i] : policy.interpreters) names.push_back(name + " (" + i.command[0] + ')');
+  for (const auto& [name, i] : policy.interpreters)
+    names.push_back(name + " (" + i.command[0] + ')');
   return names.empty() ? "" : "Runs: " + join(names) + ".\n";
 }
 
@@ -138,8 +140,9 @@ PathAnswer answer(const std::string& path, const Placed& placed) {
 Result<std::string> explain(const Policy& policy, const SyscallTable& table, int reachable) {
   std::string text = policy.name + ": " + policy.why + ".\n";
   if (policy.mode == Mode::kRestricted)
-    return text + "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * "
-                  "/: " +
+    return text +
+           "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * "
+           "/: " +
            (policy.arithmetic.operators.empty() && policy.arithmetic.functions.empty()
                 ? "nothing"
                 : join(policy.arithmetic.operators) +
@@ -157,7 +160,8 @@ Result<std::string> explain(const Policy& policy, const SyscallTable& table, int
     text += "Where the host cannot give all this, only arithmetic is evaluated (fallback).\n";
   for (const Unsafe& u : policy.unsafe)
     for (const Weakening& w : kWeakenings)
-      if (w.key == u.key) text += "Unsafe: " + std::string(w.means) + ". Reason: " + u.reason + '\n';
+      if (w.key == u.key)
+        text += "Unsafe: " + std::string(w.means) + ". Reason: " + u.reason + '\n';
   return text;
 }
 
@@ -199,8 +203,9 @@ Result<SyscallAnswer> explain_syscall(const Policy& policy, const SyscallTable& 
   const auto sets = table.sets_with(number);
   if (!sets) return tl::unexpected(sets.error());
   if (sets->empty())
-    return SyscallAnswer{"unknown", name + " is in no set of syscalls.toml, so no policy can "
-                                           "allow it."};
+    return SyscallAnswer{"unknown", name +
+                                        " is in no set of syscalls.toml, so no policy can "
+                                        "allow it."};
   const auto allowed = allowed_calls(policy.syscalls, table);
   if (!allowed) return fail(allowed.error().text);
   const auto mine = allowed->calls.find(number);
@@ -216,10 +221,9 @@ Result<SyscallAnswer> explain_syscall(const Policy& policy, const SyscallTable& 
   std::string text = name;
   if (mine != allowed->calls.end()) text += " is allowed with certain arguments only";
   if (next == nullptr)
-    return SyscallAnswer{sets->back()->name,
-                         text + (mine == allowed->calls.end()
-                                     ? " is taken away by syscalls.deny."
-                                     : "; no set allows other arguments.")};
+    return SyscallAnswer{sets->back()->name, text + (mine == allowed->calls.end()
+                                                         ? " is taken away by syscalls.deny."
+                                                         : "; no set allows other arguments.")};
   text += (mine != allowed->calls.end() ? "; the set @" : " is in the set @") + next->name + ": " +
           next->why + ". To allow it: [syscalls] allow = [\"@" + next->name + "\"]";
   if (!next->weakens.empty()) text += " and a reason for unsafe." + next->weakens;

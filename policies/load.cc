@@ -54,9 +54,9 @@ class Chain {
     const std::string canonical = fs::weakly_canonical(path).string();
     const bool loop = std::find(paths_.begin(), paths_.end(), canonical) != paths_.end();
     if (loop || chain_.size() == kMaxChain)
-      throw Error{chain_.back().extends_place() + ": extends: " +
-                  (loop ? "a loop: " : "more than 8 policies: ") + names_so_far() + " -> " +
-                  printable(chain_.back().extends()) + "; a policy cannot extend itself"};
+      throw Error{chain_.back().extends_place() +
+                  ": extends: " + (loop ? "a loop: " : "more than 8 policies: ") + names_so_far() +
+                  " -> " + printable(chain_.back().extends()) + "; a policy cannot extend itself"};
     auto text = read_file(path);
     if (!text) throw text.error();
     auto document = Document::read(*text, path);
@@ -94,9 +94,8 @@ class Chain {
   std::string known() const { return join(library_.names()); }
 
   std::string hint(std::string_view name) const {
-    return did_you_mean(name, library_.names()) + (did_you_mean(name, library_.names()).empty()
-                                                       ? "; there are "
-                                                       : " There are ") +
+    return did_you_mean(name, library_.names()) +
+           (did_you_mean(name, library_.names()).empty() ? "; there are " : " There are ") +
            known();
   }
 
@@ -132,8 +131,7 @@ void prune_reasons(Policy& policy, const std::vector<std::string>& in_force, con
 Result<Library> Library::open(std::string folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   auto table = SyscallTable::open(folder + "/syscalls.toml");
-  if (!table)
-    return fail(table.error().text + "; the folder of policies must hold syscalls.toml");
+  if (!table) return fail(table.error().text + "; the folder of policies must hold syscalls.toml");
   return Library(std::move(folder), std::move(*table));
 }
 

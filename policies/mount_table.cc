@@ -68,7 +68,9 @@ std::vector<Bind> ordered(std::vector<Bind> binds) {
   std::erase_if(binds, [&](const Bind& inner) {
     return std::any_of(all.begin(), all.end(), [&](const Bind& b) { return covers(b, inner); });
   });
-  const auto depth = [](const Bind& b) { return std::count(b.target.begin(), b.target.end(), '/'); };
+  const auto depth = [](const Bind& b) {
+    return std::count(b.target.begin(), b.target.end(), '/');
+  };
   std::stable_sort(binds.begin(), binds.end(),
                    [&](const Bind& a, const Bind& b) { return depth(a) < depth(b); });
   return binds;
@@ -85,20 +87,30 @@ class Table {
       binds.push_back(b);
     }
     binds_ = ordered(std::move(binds));
-    for (const Bind& b : binds_) add("files.read_only", bind(b));
+    // Links before binds: a bind of /bin/x must find /bin to be one.
     merged_usr();
+    for (const Bind& b : binds_)
+      if (!in_scratch(b)) add("files.read_only", bind(b));
     etc();
     // Only this jail's one uid and the supervisor, which may be another, can get there.
     constexpr std::uint32_t kOpen = 0777;
     add("files.workdir", tmpfs(p_.files.workdir, kOpen));
     constexpr std::uint32_t kShared = 01777;
     for (const Tmpfs& fs : p_.files.scratch) add("files.scratch", tmpfs(fs, kShared));
+    // What is bound below a tmpfs would be hidden by it if it came first.
+    for (const Bind& b : binds_)
+      if (in_scratch(b)) add("files.read_only", bind(b));
     devices();
     return std::move(placed_);
   }
 
  private:
   void add(std::string_view key, Mount m) { placed_.push_back({std::move(m), std::string(key)}); }
+
+  bool in_scratch(const Bind& b) const {
+    return std::any_of(p_.files.scratch.begin(), p_.files.scratch.end(),
+                       [&](const Tmpfs& fs) { return is_below(b.target, fs.path); });
+  }
 
   // What a bind has put there already is not ours to make.
   bool bound(std::string_view path) const {
@@ -123,17 +135,20 @@ class Table {
   void etc() {
     const std::string home = p_.files.workdir.path;
     const std::array files{
-        file("/etc/passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-                            "sandbox:x:1000:1000:sandbox:" +
-                                home + ":/bin/sh\n"
-                                       "nobody:x:65534:65534:nobody:/nonexistent:"
-                                       "/usr/sbin/nologin\n"),
+        file("/etc/passwd",
+             "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+             "sandbox:x:1000:1000:sandbox:" +
+                 home +
+                 ":/bin/sh\n"
+                 "nobody:x:65534:65534:nobody:/nonexistent:"
+                 "/usr/sbin/nologin\n"),
         file("/etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n"),
         file("/etc/hosts", "127.0.0.1 localhost sandglass\n::1 localhost\n"),
         file("/etc/hostname", "sandglass\n"),
         file("/etc/resolv.conf", "# no network\n"),
-        file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"
-                                   "services: files\nprotocols: files\n"),
+        file("/etc/nsswitch.conf",
+             "passwd: files\ngroup: files\nhosts: files\n"
+             "services: files\nprotocols: files\n"),
         link("/etc/localtime", "/usr/share/zoneinfo/UTC"),
         file("/etc/timezone", "Etc/UTC\n"),
     };

@@ -25,8 +25,10 @@ void lower(T& value, const std::optional<T>& wish, const Policy& policy, std::st
                 "\"" +
                 policy.name + "\" with more"};
   if (*wish < least)
-    throw Error{std::string(key) + ": " + text(*wish) + " was asked for; nothing runs with less "
-                "than " + text(least)};
+    throw Error{std::string(key) + ": " + text(*wish) +
+                " was asked for; nothing runs with less "
+                "than " +
+                text(least)};
   value = *wish;
 }
 

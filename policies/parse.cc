@@ -75,8 +75,7 @@ class Writer {
   template <class T>
   T quantity(const toml::node& node, const std::string& path, Result<T> (*parse)(std::string_view),
              std::string_view bare, std::string_view example) {
-    if (node.is_number())
-      r_.refuse(node.source(), path, std::string(bare) + std::string(example));
+    if (node.is_number()) r_.refuse(node.source(), path, std::string(bare) + std::string(example));
     const auto value = parse(r_.string(node, path));
     if (!value) r_.refuse(node.source(), path, value.error().text);
     return *value;
@@ -118,8 +117,8 @@ class Writer {
       if (path == "extends") policy_.extends = r_.string(node, path);
       if (path == "fallback") policy_.fallback = r_.string(node, path);
       if (path == "mode")
-        policy_.mode = word<Mode, 2>(
-            node, path, {{{"jail", Mode::kJail}, {"restricted", Mode::kRestricted}}});
+        policy_.mode =
+            word<Mode, 2>(node, path, {{{"jail", Mode::kJail}, {"restricted", Mode::kRestricted}}});
       note(path, node);
     }
   }
@@ -145,8 +144,8 @@ class Writer {
   void syscalls(std::string_view key, const toml::node& node, const std::string& path) {
     Syscalls& s = policy_.syscalls;
     if (key == "on_deny") {
-      s.on_deny = word<OnDeny, 2>(node, path,
-                                  {{{"explain", OnDeny::kExplain}, {"kill", OnDeny::kKill}}});
+      s.on_deny =
+          word<OnDeny, 2>(node, path, {{{"explain", OnDeny::kExplain}, {"kill", OnDeny::kKill}}});
       return;
     }
     std::vector<std::string>& list = key == "allow" ? s.allow : s.deny;
@@ -351,8 +350,9 @@ Result<Document> Document::read(std::string_view text, std::string file) {
     d.reader_ = std::make_unique<TomlReader>(text, std::move(file), 0);
     const TomlReader& r = *d.reader_;
     if (r.root().empty())
-      return fail(d.file_ + ":1:1: the policy is empty; it needs at least name and extends, e.g.  "
-                            "name = \"mine\"  extends = \"standard\"");
+      return fail(d.file_ +
+                  ":1:1: the policy is empty; it needs at least name and extends, e.g.  "
+                  "name = \"mine\"  extends = \"standard\"");
     const toml::node* name = r.root().get("name");
     if (name == nullptr) return fail(d.file_ + ":1:1: name is missing; write  name = \"mine\"");
     d.name_ = r.string(*name, "name");

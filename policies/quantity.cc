@@ -16,15 +16,14 @@ struct Unit {
 
 constexpr std::uint64_t kKi = 1024;
 constexpr std::array kSizes{
-    Unit{"T", kKi * kKi * kKi * kKi},
-    Unit{"G", kKi * kKi * kKi},
+    Unit{"T", kKi* kKi* kKi* kKi},
+    Unit{"G", kKi* kKi* kKi},
     Unit{"M", kKi* kKi},
     Unit{"K", kKi},
     Unit{"B", 1},
 };
 constexpr std::array kTimes{
-    Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000},
-    Unit{"s", 1'000},      Unit{"ms", 1},
+    Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000}, Unit{"ms", 1},
 };
 constexpr std::uint64_t kMaxSize = kKi * kKi * kKi * kKi * kKi;
 constexpr std::uint64_t kMaxTime = 366 * std::uint64_t{86'400'000};

@@ -130,13 +130,15 @@ std::string show(const Policy& p) {
   all += section("files", files(p.files)) + section("limits", limits(p.limits)) +
          section("syscalls", syscalls(p.syscalls));
   if (p.mode == Mode::kJail)
-    all += section("network",
-                   line("mode", quoted("none")) +
-                       line("loopback", quoted(p.network.loopback == jail::Loopback::kUp ? "up"
-                                                                                         : "down")));
+    all += section(
+        "network",
+        line("mode", quoted("none")) +
+            line("loopback", quoted(p.network.loopback == jail::Loopback::kUp ? "up" : "down")));
   std::string arithmetic;
-  if (!p.arithmetic.operators.empty()) arithmetic += line("operators", list(p.arithmetic.operators));
-  if (!p.arithmetic.functions.empty()) arithmetic += line("functions", list(p.arithmetic.functions));
+  if (!p.arithmetic.operators.empty())
+    arithmetic += line("operators", list(p.arithmetic.operators));
+  if (!p.arithmetic.functions.empty())
+    arithmetic += line("functions", list(p.arithmetic.functions));
   all += section("arithmetic", arithmetic);
   std::string unsafe;
   for (const Unsafe& u : p.unsafe) unsafe += line(quoted(u.key), quoted(u.reason));

@@ -128,9 +128,10 @@ std::uint16_t read_error(const TomlReader& r, const toml::node* node, const toml
   if (text == "ENOSYS") return ENOSYS;
   if (text == "EPERM") return EPERM;
   if (text == "EINVAL") return EINVAL;
-  if (text == "EACCES") return EACCES;
-  r.refuse(node->source(), path + ".error", "must be \"ENOSYS\", \"EPERM\", \"EINVAL\", "
-                                            "\"EACCES\" or \"0\"");
+  if (text == "EOPNOTSUPP") return EOPNOTSUPP;
+  r.refuse(node->source(), path + ".error",
+           "must be \"ENOSYS\", \"EPERM\", \"EINVAL\", "
+           "\"EOPNOTSUPP\" or \"0\"");
 }
 
 std::unique_ptr<std::vector<QuietEntry>> read_quiet(const TomlReader& r, const toml::table& t) {
@@ -167,8 +168,8 @@ std::string_view header_name(std::string_view line) {
 bool known_section(std::string_view name) {
   if (name == "quiet" || name == "never") return true;
   if (!name.starts_with(kSetPrefix) || name.size() == kSetPrefix.size()) return false;
-  return name.substr(kSetPrefix.size()).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") ==
-         std::string_view::npos;
+  return name.substr(kSetPrefix.size())
+             .find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
 }
 
 }  // namespace
@@ -190,7 +191,8 @@ Result<SyscallTable> SyscallTable::read(std::string text, std::string file) {
       if (!name.empty()) {
         const std::string place = table.file_ + ':' + std::to_string(line + 1) + ":1: ";
         if (!known_section(name))
-          return fail(place + "[" + printable(name) + "]: sections are [sets.NAME], [quiet], [never]");
+          return fail(place + "[" + printable(name) +
+                      "]: sections are [sets.NAME], [quiet], [never]");
         if (table.section(name) != nullptr)
           return fail(place + "[" + printable(name) + "] stands twice; join the two");
         table.sections_.push_back({std::string(name), all.substr(at, 0), line});
@@ -242,8 +244,7 @@ Result<const SyscallSet*> SyscallTable::set(std::string_view name) const {
     set.name = name;
     const bool simple = s->text.find("\"\"\"") == std::string_view::npos &&
                         s->text.find("'''") == std::string_view::npos;
-    const std::string rest =
-        simple ? take_plain_lines(s->text, set.entries) : std::string(s->text);
+    const std::string rest = simple ? take_plain_lines(s->text, set.entries) : std::string(s->text);
     const TomlReader r(rest, file_, s->line_offset);
     read_set(r, *r.root().at_path(s->name).as_table(), set);
     return &parsed_->sets.emplace(std::string(name), std::move(set)).first->second;

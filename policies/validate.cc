@@ -16,14 +16,23 @@ constexpr std::array<std::string_view, 5> kPlainDevices{"/dev/null", "/dev/zero"
                                                         "/dev/random", "/dev/urandom"};
 
 // Whole files of the host's own data; a bind below them is a weakening.
-constexpr std::array<std::string_view, 9> kHostData{
-    "/etc", "/home", "/root", "/var", "/srv", "/boot", "/media", "/mnt", "/tmp"};
+constexpr std::array<std::string_view, 9> kHostData{"/etc",  "/home",  "/root", "/var", "/srv",
+                                                    "/boot", "/media", "/mnt",  "/tmp"};
 // What programs need from /etc and what says nothing about the host's users or secrets.
-constexpr std::array<std::string_view, 14> kHarmlessEtc{
-    "/etc/alternatives", "/etc/fonts",    "/etc/ld.so.cache", "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d", "/etc/localtime", "/etc/matplotlibrc", "/etc/mime.types",
-    "/etc/magic",        "/etc/perl",     "/etc/R",           "/etc/python3",
-    "/etc/python3.11",   "/etc/inputrc"};
+constexpr std::array<std::string_view, 14> kHarmlessEtc{"/etc/alternatives",
+                                                        "/etc/fonts",
+                                                        "/etc/ld.so.cache",
+                                                        "/etc/ld.so.conf",
+                                                        "/etc/ld.so.conf.d",
+                                                        "/etc/localtime",
+                                                        "/etc/matplotlibrc",
+                                                        "/etc/mime.types",
+                                                        "/etc/magic",
+                                                        "/etc/perl",
+                                                        "/etc/R",
+                                                        "/etc/python3",
+                                                        "/etc/python3.11",
+                                                        "/etc/inputrc"};
 constexpr std::array<std::string_view, 4> kForbiddenBinds{"/proc", "/sys", "/dev", "/run"};
 
 bool plain_device(const std::string& path) {
@@ -90,10 +99,11 @@ class Validator {
 
   void restricted() {
     const Policy plain;
-    if (!(p_.files == plain.files && p_.limits == plain.limits &&
-          p_.syscalls == plain.syscalls && p_.interpreters.empty() && p_.unsafe.empty()))
-      refuse("mode", "\"restricted\" starts no process: remove [files], [limits], [syscalls], "
-                     "[interpreters] and [unsafe]");
+    if (!(p_.files == plain.files && p_.limits == plain.limits && p_.syscalls == plain.syscalls &&
+          p_.interpreters.empty() && p_.unsafe.empty()))
+      refuse("mode",
+             "\"restricted\" starts no process: remove [files], [limits], [syscalls], "
+             "[interpreters] and [unsafe]");
     names("arithmetic.operators", p_.arithmetic.operators, kOperators);
     names("arithmetic.functions", p_.arithmetic.functions, kFunctions);
   }
@@ -124,9 +134,9 @@ class Validator {
     const Tmpfs& w = p_.files.workdir;
     tmpfs("files.workdir", w);
     if (w.size > p_.limits.memory)
-      refuse("files.workdir.size",
-             print_size(w.size) + " is more than limits.memory (" + print_size(p_.limits.memory) +
-                 "); the workdir lives in memory");
+      refuse("files.workdir.size", print_size(w.size) + " is more than limits.memory (" +
+                                       print_size(p_.limits.memory) +
+                                       "); the workdir lives in memory");
     between("files.max_file", p_.files.max_file, Bytes{1}, w.size);
     between("files.outputs", p_.files.outputs, 1, 10000);
   }

@@ -20,6 +20,7 @@ import time
 import tomllib
 
 STRICT_FACTOR = 3.0
+POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
 
 # What a payload times itself: pure Python, and numpy on one thread so that both sides use one core.
 PYTHON_WORK = """
@@ -104,7 +105,8 @@ def bind_arguments(sandglass):
     shown = subprocess.run([sandglass, "policy", "show", "standard"], capture_output=True, check=False)
     if shown.returncode != 0:
         raise CannotRun(f"policy show standard: {shown.stderr.decode(errors='replace')}")
-    binds = tomllib.loads(shown.stdout.decode()).get("files", {}).get("read_only", [])
+    files = tomllib.loads(shown.stdout.decode()).get("files", {})
+    binds = files.get("read_only", []) + files.get("read_only_if_present", [])
     arguments, targets = [], set()
     for bind in binds:
         if isinstance(bind, dict):
@@ -134,7 +136,7 @@ def bwrap_command(binds, command):
 def pool(folder, rounds):
     """From the pool of a running spawner: times, memory and what is left, by pool_bench."""
     progress("pool")
-    _, out = timed([str(folder / "pool_bench"), str(folder / "sandglass-spawner"), str(rounds)])
+    _, out = timed([str(folder / "pool_bench"), str(folder / "sandglass-spawner"), str(POLICIES), str(rounds)])
     found = json.loads(out)
     rows = [row("/bin/true from the pool", found["pool_s"], found["fork_exec_s"], "fork+exec", 1.5),
             row("  the same, back to back", found["back_to_back_s"], found["fork_exec_s"], "fork+exec", None)]

@@ -1,7 +1,8 @@
-// Times launches from a running spawner's pool beside bare fork+exec, looks at the memory of empty
-// jails, makes and tears down hundreds, and looks for what is left. Prints JSON; bench.py reads it.
+// Times launches of `standard` from a running spawner's pool beside bare fork+exec, looks at the
+// memory of empty jails, makes and tears down hundreds, and looks for what is left. Prints JSON;
+// bench.py reads it.
 //
-//   pool_bench SPAWNER ROUNDS
+//   pool_bench SPAWNER POLICIES ROUNDS
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -22,6 +23,8 @@
 #include <vector>
 
 #include "jail/client.h"
+#include "policies/compile.h"
+#include "policies/load.h"
 #include "tests/support/leftovers.h"
 
 namespace {
@@ -49,47 +52,14 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-jail::Mount tmpfs(std::string target) {
-  jail::Mount mount;
-  mount.kind = jail::MountKind::kTmpfs;
-  mount.target = std::move(target);
-  mount.access = jail::Access::kReadWrite;
-  mount.size = jail::mib(64);
-  mount.inodes = 4096;
-  mount.mode = 01777;
-  return mount;
-}
-
-jail::Mount entry(jail::MountKind kind, std::string source, std::string target) {
-  jail::Mount mount;
-  mount.kind = kind;
-  mount.source = std::move(source);
-  mount.target = std::move(target);
-  mount.exec = kind == jail::MountKind::kBind ? jail::Exec::kExec : jail::Exec::kNoExec;
-  return mount;
-}
-
-// The shape of `standard`: /usr, private tmpfs folders, own /proc; a filter with a rule a call.
-jail::Spec make_spec() {
-  jail::Spec spec;
-  spec.mounts = {entry(jail::MountKind::kBind, "/usr", "/usr"),
-                 entry(jail::MountKind::kSymlink, "usr/bin", "/bin"),
-                 entry(jail::MountKind::kSymlink, "usr/lib", "/lib"),
-                 entry(jail::MountKind::kSymlink, "usr/lib64", "/lib64"),
-                 entry(jail::MountKind::kDevice, "/dev/null", "/dev/null"),
-                 entry(jail::MountKind::kDevice, "/dev/urandom", "/dev/urandom"),
-                 tmpfs("/tmp"),
-                 tmpfs("/dev/shm"),
-                 tmpfs("/mnt/data")};
-  spec.proc = jail::ProcView::kOwnPids;
-  spec.totals.memory = jail::mib(512);
-  spec.totals.processes = 64;
-  for (std::int32_t number = 0; number <= 334; ++number) {
-    jail::SyscallRule rule;
-    rule.number = number;
-    spec.filter.rules.push_back(rule);
-  }
-  return spec;
+jail::Spec standard(const char* folder) {
+  const auto library = policies::Library::open(folder);
+  if (!library) throw std::runtime_error(library.error().text);
+  const auto policy = library->find("standard");
+  if (!policy) throw std::runtime_error(policy.error().text);
+  auto spec = policies::to_spec(*policy, library->syscalls(), {});
+  if (!spec) throw std::runtime_error(spec.error().text);
+  return std::move(*spec);
 }
 
 class Spawner {
@@ -220,7 +190,7 @@ std::string lines(const std::string& text) {
   return list(quoted);
 }
 
-void measure(const char* program, int rounds) {
+void measure(const char* program, const char* folder, int rounds) {
   const support::Leftovers leftovers;
   Seconds bare;
   Seconds pooled;
@@ -231,7 +201,7 @@ void measure(const char* program, int rounds) {
     Spawner spawner(program);
     jail::Command command;
     command.argv = {"/bin/true"};
-    const Shape shape{need(jail::make_plan(make_spec())), need(jail::make_command(command)),
+    const Shape shape{need(jail::make_plan(standard(folder))), need(jail::make_command(command)),
                       jail::Fd(::open("/dev/null", O_RDWR | O_CLOEXEC))};
     need(jail::send_pool(spawner.socket(), shape.plan, kPool));
     for (int i = 0; i < kWarmUp; ++i) launch(spawner, shape);
@@ -259,12 +229,12 @@ void measure(const char* program, int rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::atoi(argv[2]) < 1) {
-    std::cerr << "usage: pool_bench SPAWNER ROUNDS\n";
+  if (argc != 4 || std::atoi(argv[3]) < 1) {
+    std::cerr << "usage: pool_bench SPAWNER POLICIES ROUNDS\n";
     return 2;
   }
   try {
-    measure(argv[1], std::atoi(argv[2]));
+    measure(argv[1], argv[2], std::atoi(argv[3]));
   } catch (const std::exception& error) {
     std::cerr << "pool_bench: " << error.what() << '\n';
     return 1;

@@ -1,8 +1,8 @@
 // Plans as the spawner gets them: any bytes, read in place.
+#include "jail/plan.h"
+
 #include <cstring>
 #include <vector>
-
-#include "jail/plan.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   // A buffer of its own: aligned as a mapping is, and its end is where the sanitizer watches.

@@ -60,7 +60,8 @@ TEST_CASE("a pool fills, hands out what is ready, refills, and is dropped") {
   CHECK(spawner.finish(launch).ended.cause == jail::KillCause::kRequested);
   CHECK(settles_at(spawner, 0));
   // Without a pool a launch makes its own.
-  CHECK(WEXITSTATUS(spawner.finish(spawner.start(plan, {"exits_with", "3"})).ended.wait_status) == 3);
+  CHECK(WEXITSTATUS(spawner.finish(spawner.start(plan, {"exits_with", "3"})).ended.wait_status) ==
+        3);
 }
 
 TEST_CASE("a pool grows and shrinks to what it is told") {

@@ -93,9 +93,8 @@ TEST_CASE("arguments and environment are exactly those given") {
   std::vector<std::string> given;
   for (const std::string& line : support::lines_of(run.out))
     if (line.rfind("arg ", 0) == 0 || line.rfind("env ", 0) == 0) given.push_back(line);
-  CHECK(given == std::vector<std::string>{"arg /payloads/describes_itself", "arg ",
-                                          "arg two words", "arg \xff", "env A=1",
-                                          "env NO_VALUE=", "env A=2"});
+  CHECK(given == std::vector<std::string>{"arg /payloads/describes_itself", "arg ", "arg two words",
+                                          "arg \xff", "env A=1", "env NO_VALUE=", "env A=2"});
   CHECK(support::told(run.out)["cwd"] == "/tmp");
 }
 
@@ -153,9 +152,9 @@ TEST_CASE("/proc of own processes shows them and nothing else") {
   const Run listed = spawner.run(spec, {"lists_folders", "/proc"});
   CHECK(set_of_lines(listed.out) ==
         std::set<std::string>{"/proc/2", "/proc/self", "/proc/thread-self"});
-  const Run read = spawner.run(spec, {"prints_files", "/proc/1/status", "/proc/1/environ",
-                                      "/proc/meminfo", "/proc/sys/kernel/hostname",
-                                      "/proc/kallsyms", "/proc/self/mem_missing"});
+  const Run read =
+      spawner.run(spec, {"prints_files", "/proc/1/status", "/proc/1/environ", "/proc/meminfo",
+                         "/proc/sys/kernel/hostname", "/proc/kallsyms", "/proc/self/mem_missing"});
   CHECK(read.out ==
         "/proc/1/status: ENOENT\n/proc/1/environ: ENOENT\n/proc/meminfo: ENOENT\n"
         "/proc/sys/kernel/hostname: ENOENT\n/proc/kallsyms: ENOENT\n"

@@ -1,10 +1,10 @@
 // Each step of making a jail that can be made to fail, and the {step, index, errno} it gives.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,7 +57,8 @@ SetupError with_input(Spawner& spawner, Spec spec, std::vector<std::string> path
   return error_of(spawner.run(spec, command, std::move(files)));
 }
 
-SetupError with_program(Spawner& spawner, const std::string& program, const std::string& path = "") {
+SetupError with_program(Spawner& spawner, const std::string& program,
+                        const std::string& path = "") {
   jail::Command command = support::payload_command({"exits_with"});
   command.argv = {program};
   if (!path.empty()) command.env = {"PATH=" + path};
@@ -77,7 +78,8 @@ SetupError first_words(support::SpawnerOptions options) {
 
 // In a user namespace of one's own, where sysctls of that namespace may be set.
 std::vector<std::string> in_own_user_namespace(const std::string& before) {
-  return {"unshare", "--user", "--map-root-user", "--mount", "sh", "-euc", before + "; exec \"$0\""};
+  return {"unshare", "--user", "--map-root-user",       "--mount",
+          "sh",      "-euc",   before + "; exec \"$0\""};
 }
 
 }  // namespace
@@ -284,8 +286,8 @@ TEST_CASE("outer_user_namespace and clone: the host allows no more namespaces") 
   for (const char* kind : {"user", "net", "pid", "mnt", "ipc", "uts", "cgroup"}) {
     INFO(kind);
     const std::string most = std::string(kind) == "user" ? "1" : "0";
-    options.wrap = in_own_user_namespace("echo " + most + " >/proc/sys/user/max_" + kind +
-                                         "_namespaces");
+    options.wrap =
+        in_own_user_namespace("echo " + most + " >/proc/sys/user/max_" + kind + "_namespaces");
     Spawner spawner(options);
     CHECK(error_of(spawner.run(base_spec(), {"exits_with"})) ==
           SetupError{Step::kClone, 0, ENOSPC});

@@ -127,8 +127,8 @@ TEST_CASE("calls of i386 and x32 kill") {
     const int status = run.ended.wait_status;
     REQUIRE(WIFSIGNALED(status));
     // A kernel without i386 emulation faults at int 0x80 before any filter.
-    CHECK((WTERMSIG(status) == SIGSYS || (std::string(payload) == "calls_as_i386" &&
-                                          WTERMSIG(status) == SIGSEGV)));
+    CHECK((WTERMSIG(status) == SIGSYS ||
+           (std::string(payload) == "calls_as_i386" && WTERMSIG(status) == SIGSEGV)));
   }
 }
 

@@ -22,7 +22,8 @@ TEST_CASE("the first thousand refusals are quick, the rest slow, and the worker 
   Spawner spawner(backend);
   const pid_t worker = spawner.hello().worker_pid;
   const double before = support::cpu_seconds(worker);
-  const Launch flood = spawner.start(support::plan_of(base_spec()), {"floods_denied_calls", "5000"});
+  const Launch flood =
+      spawner.start(support::plan_of(base_spec()), {"floods_denied_calls", "5000"});
   std::this_thread::sleep_for(std::chrono::seconds(3));
   REQUIRE(jail::send_kill(spawner.socket(), flood.id).has_value());
   const Run run = spawner.finish(flood);

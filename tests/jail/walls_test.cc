@@ -99,9 +99,9 @@ TEST_CASE("the root folder holds what the plan says") {
   const Run run = spawner.run(spec, {"lists_folders", "/", "/srv/a", "/etc", "/run", "/opt"});
   auto lines = support::lines_of(run.out);
   std::sort(lines.begin(), lines.end());
-  CHECK(lines == std::vector<std::string>{"//bin", "//dev", "//etc", "//mnt", "//opt",
-                                          "//payloads", "//run", "//srv", "//tmp", "/etc/hosts",
-                                          "/run/sandglass", "/srv/a/b"});
+  CHECK(lines == std::vector<std::string>{"//bin", "//dev", "//etc", "//mnt", "//opt", "//payloads",
+                                          "//run", "//srv", "//tmp", "/etc/hosts", "/run/sandglass",
+                                          "/srv/a/b"});
   CHECK(spawner.run(spec, {"prints_files", "/etc/hosts"}).out == hosts.contents);
 }
 

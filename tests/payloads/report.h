@@ -16,9 +16,7 @@ inline const char* word(int error) {
 
 // The errno of a call that gives -1, else 0.
 inline int error_of(long result) { return result == -1 ? errno : 0; }
-inline int error_of(const void* mapped) {
-  return reinterpret_cast<long>(mapped) == -1 ? errno : 0;
-}
+inline int error_of(const void* mapped) { return reinterpret_cast<long>(mapped) == -1 ? errno : 0; }
 
 inline void say(const char* key, const char* value) {
   std::printf("%s %s\n", key, value);

@@ -6,10 +6,9 @@ box=$(mktemp -d)
 trap 'rm -rf "$box"' EXIT
 failures=0
 
-plain_tree() {
-  rm -rf "${box:?}/tree"
-  mkdir -p "$box/tree/scripts" "$box/tree/tests" "$box/tree/build"
-  cd "$box/tree"
+make_plain_tree() {
+  mkdir -p "$box/plain/scripts" "$box/plain/tests" "$box/plain/build"
+  cd "$box/plain"
   for room in jail policies runner/arithmetic runner/session runner/wire runner/http runner/reach; do
     mkdir -p "$room"
   done
@@ -36,6 +35,13 @@ void set(bool& out, std::vector<bool> all);
 CODE
 }
 
+plain_tree() {
+  cd "$box"
+  rm -rf tree
+  cp -r plain tree
+  cd tree
+}
+
 # violation FILE LINE TEXT: the line appended to FILE must be refused with TEXT.
 violation() {
   plain_tree
@@ -48,6 +54,7 @@ violation() {
   fi
 }
 
+make_plain_tree
 plain_tree
 "$root/scripts/check_layers" "$box/tree" || { echo 'the plain tree is refused'; exit 1; }
 

@@ -65,8 +65,8 @@ std::ostream& operator<<(std::ostream& out, const Backend& backend) {
 
 std::vector<Backend> backends() {
   if (::geteuid() != 0) return {{"", As::kSelf}, {"none", As::kSelf}};
-  return {{"", As::kSelf}, {"v1", As::kSelf}, {"v2", As::kSelf}, {"none", As::kSelf},
-          {"", As::kUser}};
+  return {
+      {"", As::kSelf}, {"v1", As::kSelf}, {"v2", As::kSelf}, {"none", As::kSelf}, {"", As::kUser}};
 }
 
 Spawner::Spawner(SpawnerOptions options) {
@@ -92,7 +92,8 @@ Spawner::~Spawner() { (void)stop(); }
 std::optional<int> Spawner::wait(milliseconds patience) {
   if (pid_ <= 0) return std::nullopt;
   int status = 0;
-  const bool ended = eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, patience);
+  const bool ended =
+      eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; }, patience);
   if (!ended) return std::nullopt;
   pid_ = -1;
   return status;
@@ -196,8 +197,8 @@ Run Spawner::run(const jail::Spec& spec, jail::Command command, std::vector<jail
 
 jail::Spec base_spec() {
   jail::Spec spec;
-  jail::Mount payloads = entry(jail::MountKind::kBind, public_path(SANDGLASS_TEST_PAYLOADS),
-                               "/payloads");
+  jail::Mount payloads =
+      entry(jail::MountKind::kBind, public_path(SANDGLASS_TEST_PAYLOADS), "/payloads");
   payloads.exec = jail::Exec::kExec;
   spec.mounts = {payloads, entry(jail::MountKind::kDevice, "/dev/null", "/dev/null"),
                  tmpfs("/tmp", jail::mib(16), 1000), tmpfs("/mnt/data", jail::mib(16), 1000)};

@@ -1,5 +1,6 @@
 // A small caller of sandglass-spawner for tests: starts it, launches payloads, waits for events,
-// always with a deadline. What goes wrong on the test's own side is a std::runtime_error. One thread.
+// always with a deadline. What goes wrong on the test's own side is a std::runtime_error. One
+// thread.
 //
 //   support::Spawner spawner;
 //   const support::Run run = spawner.run(support::base_spec(), {"exits_with", "7"});
@@ -134,6 +135,7 @@ bool is_alive(pid_t pid);  // a zombie is not
 long rss_kib(pid_t pid);
 double cpu_seconds(pid_t pid);  // user + system of this process alone
 std::vector<pid_t> descendants_of(pid_t pid);
+std::size_t count_fds(pid_t pid);  // 0 where we may not look
 
 // A path that the jail's uid can open: `path` itself, or a copy where its folders are closed.
 std::string public_path(const std::string& path);

@@ -95,6 +95,15 @@ std::vector<pid_t> descendants_of(pid_t pid) {
   return found;
 }
 
+std::size_t count_fds(pid_t pid) {
+  std::error_code ignored;
+  std::size_t n = 0;
+  for (fs::directory_iterator it("/proc/" + std::to_string(pid) + "/fd", ignored), end; it != end;
+       it.increment(ignored))
+    ++n;
+  return n;
+}
+
 std::string public_path(const std::string& path) {
   if (open_to_others(path)) return path;
   static const TempDir copies;

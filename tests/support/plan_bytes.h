@@ -32,8 +32,8 @@ class Guarded {
   explicit Guarded(std::span<const std::byte> bytes) : size_(bytes.size()) {
     const std::size_t page = 4096;
     room_ = (size_ + page - 1) / page * page;
-    all_ = static_cast<std::byte*>(::mmap(nullptr, room_ + page, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    all_ = static_cast<std::byte*>(
+        ::mmap(nullptr, room_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (::mprotect(all_ + room_, page, PROT_NONE) != 0) throw std::runtime_error("mprotect");
     start_ = all_ + (room_ - size_) / 16 * 16;
     if (size_ > 0) std::memcpy(start_, bytes.data(), size_);

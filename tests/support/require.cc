@@ -78,8 +78,7 @@ Known known(Feature feature) {
     case Feature::kSeccompNotify:
       return {"seccomp user notification (Linux 5.0)", Demand::kAlways};
     case Feature::kMemoryCgroup:
-      return {"writable cgroup memory controller",
-              ::geteuid() == 0 ? Demand::kAlways : Demand::kNever};
+      return {"writable cgroup memory controller", Demand::kNever};
     case Feature::kRoot:
       return {"root: run it as root", Demand::kNever};
     case Feature::kUnprivileged:

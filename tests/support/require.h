@@ -12,12 +12,12 @@ enum class Feature {
   // Every machine that tests Sandglass must have these.
   kUserNamespaces,  // with mount, pid, net, ipc, uts and cgroup namespaces inside
   kSeccompNotify,   // SECCOMP_RET_USER_NOTIF
-  kMemoryCgroup,    // v2 or v1, writable by us; rootless: never demanded
   // Kinds of host and of run. A test for one kind can't run on another, so these never fail.
   kRoot,
   kUnprivileged,
-  kCgroupV1,  // with a writable memory controller
-  kCgroupV2,  // likewise
+  kMemoryCgroup,  // v2 or v1, writable by us: Sandglass also runs without
+  kCgroupV1,      // with a writable memory controller
+  kCgroupV2,      // likewise
   kLandlock,
 };
 

@@ -35,7 +35,9 @@ jail::SyscallFilter filter_under_test() {
   filter.rules.push_back({SYS_dup, SyscallAction::kAllow, 0, {{0, CompareOp::kLess, ~0ULL, 3}}});
   filter.rules.push_back(
       {SYS_fcntl, SyscallAction::kAllow, 0, {{1, CompareOp::kEqual, 0xffff, F_GETFD}}});
-  filter.rules.push_back({SYS_lseek, SyscallAction::kAllow, 0,
+  filter.rules.push_back({SYS_lseek,
+                          SyscallAction::kAllow,
+                          0,
                           {{1, CompareOp::kGreaterEqual, ~0ULL, 1ULL << 33U},
                            {2, CompareOp::kEqual, ~0ULL, SEEK_SET}}});
   filter.rules.push_back({SYS_alarm, SyscallAction::kKill, 0, {}});

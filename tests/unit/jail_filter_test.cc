@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <csignal>
 #include <cerrno>
+#include <csignal>
 #include <set>
 
 #include "jail/bpf.h"
@@ -98,8 +98,9 @@ TEST_CASE("each action is what the program returns, and the fallback what is lef
 }
 
 TEST_CASE("every comparison holds over all 64 bits") {
-  const std::uint64_t edges[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
-                                 0x100000001, 0x7fffffffffffffff, 0x8000000000000000, ~0ULL};
+  const std::uint64_t edges[] = {
+      0,           1,           0x7fffffff,         0x80000000,         0xffffffff,
+      0x100000000, 0x100000001, 0x7fffffffffffffff, 0x8000000000000000, ~0ULL};
   for (const auto op : {CompareOp::kEqual, CompareOp::kNotEqual, CompareOp::kLess,
                         CompareOp::kLessEqual, CompareOp::kGreater, CompareOp::kGreaterEqual}) {
     for (const std::uint64_t value : edges)
@@ -121,7 +122,8 @@ TEST_CASE("a mask hides the bits it does not have") {
 }
 
 TEST_CASE("tests of one rule are and-ed, rules of one number or-ed") {
-  SyscallFilter filter = one_rule({{0, CompareOp::kEqual, ~0ULL, 1}, {1, CompareOp::kLess, ~0ULL, 9}});
+  SyscallFilter filter =
+      one_rule({{0, CompareOp::kEqual, ~0ULL, 1}, {1, CompareOp::kLess, ~0ULL, 9}});
   filter.rules.push_back({SYS_ioctl, SyscallAction::kAllow, 0, {{2, CompareOp::kEqual, ~0ULL, 7}}});
   const auto program = compile(filter);
   CHECK(jail::run_filter(program, call(SYS_ioctl, 1, 8, 0)) == SECCOMP_RET_ALLOW);
@@ -135,7 +137,8 @@ TEST_CASE("another architecture's calls are killed, x32 ones too") {
     SyscallFilter filter = support::allow_all_but({"socket"});
     filter.fallback = fallback;
     const auto program = compile(filter);
-    for (const std::uint32_t arch : {std::uint32_t{AUDIT_ARCH_I386}, std::uint32_t{AUDIT_ARCH_AARCH64}, 0U}) {
+    for (const std::uint32_t arch :
+         {std::uint32_t{AUDIT_ARCH_I386}, std::uint32_t{AUDIT_ARCH_AARCH64}, 0U}) {
       seccomp_data data = call(SYS_read);
       data.arch = arch;
       CHECK(jail::run_filter(program, data) == SECCOMP_RET_KILL_PROCESS);
@@ -150,14 +153,15 @@ TEST_CASE("another architecture's calls are killed, x32 ones too") {
 }
 
 TEST_CASE("a rule libseccomp can't take is kPlan with the number") {
-  for (const ArgTest& bad : {ArgTest{6, CompareOp::kEqual, ~0ULL, 0},
-                             ArgTest{1, CompareOp::kLess, 0xff, 3}}) {
+  for (const ArgTest& bad :
+       {ArgTest{6, CompareOp::kEqual, ~0ULL, 0}, ArgTest{1, CompareOp::kLess, 0xff, 3}}) {
     const auto program = jail::compile_filter(one_rule({bad}));
     REQUIRE_FALSE(program.has_value());
     CHECK(program.error() == jail::SetupError{jail::Step::kPlan, SYS_ioctl, EINVAL});
   }
-  CHECK(jail::compile_filter(one_rule({{1, CompareOp::kEqual, ~0ULL, 3},
-                                       {1, CompareOp::kEqual, ~0ULL, 3}})).has_value() == false);
+  CHECK(jail::compile_filter(
+            one_rule({{1, CompareOp::kEqual, ~0ULL, 3}, {1, CompareOp::kEqual, ~0ULL, 3}}))
+            .has_value() == false);
 }
 
 TEST_CASE("the same rule twice is one rule") {
@@ -181,14 +185,20 @@ TEST_CASE("programs that go astray are killed, not followed") {
 
 TEST_CASE("reachable calls are those that some arguments reach") {
   SyscallFilter filter = support::allow_only({"read", "write", "futex"});
-  filter.rules.push_back({SYS_ioctl, SyscallAction::kAllow, 0, {{1, CompareOp::kEqual, ~0ULL, 0x5401}}});
-  filter.rules.push_back({SYS_clone, SyscallAction::kAllow, 0, {{0, CompareOp::kEqual, CLONE_NEWUSER, 0}}});
+  filter.rules.push_back(
+      {SYS_ioctl, SyscallAction::kAllow, 0, {{1, CompareOp::kEqual, ~0ULL, 0x5401}}});
+  filter.rules.push_back(
+      {SYS_clone, SyscallAction::kAllow, 0, {{0, CompareOp::kEqual, CLONE_NEWUSER, 0}}});
   filter.rules.push_back({SYS_prctl, SyscallAction::kErrno, EINVAL, {}});
-  filter.rules.push_back({SYS_mmap, SyscallAction::kAllow, 0,
-                          {{2, CompareOp::kLess, ~0ULL, 4}, {3, CompareOp::kGreater, ~0ULL, 1ULL << 40U}}});
+  filter.rules.push_back(
+      {SYS_mmap,
+       SyscallAction::kAllow,
+       0,
+       {{2, CompareOp::kLess, ~0ULL, 4}, {3, CompareOp::kGreater, ~0ULL, 1ULL << 40U}}});
   const auto program = compile(filter);
   const std::vector<int> reachable = jail::reachable_syscalls(program);
-  CHECK(reachable == std::vector<int>{SYS_read, SYS_write, SYS_mmap, SYS_ioctl, SYS_clone, SYS_futex});
+  CHECK(reachable ==
+        std::vector<int>{SYS_read, SYS_write, SYS_mmap, SYS_ioctl, SYS_clone, SYS_futex});
 
   // The same by trying: every number with every pair of telling arguments.
   const std::uint64_t telling[] = {0, 1, 3, 0x5401, CLONE_NEWUSER, (1ULL << 40U) + 1, ~0ULL};

@@ -58,8 +58,7 @@ TEST_CASE("a plan reads as its Spec was") {
   const Spec spec = support::every_kind_of_mount();
   const auto file = jail::make_plan(spec);
   REQUIRE(file.has_value());
-  const auto mapping =
-      jail::Mapping::of(*file, jail::Mapping::Mode::kShared, jail::kMaxPlanBytes);
+  const auto mapping = jail::Mapping::of(*file, jail::Mapping::Mode::kShared, jail::kMaxPlanBytes);
   REQUIRE(mapping.has_value());
   const auto view = jail::PlanView::read(mapping->bytes());
   REQUIRE(view.has_value());

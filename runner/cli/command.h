@@ -1,0 +1,28 @@
+// The commands of the program: one function each, in a file of its own. Each gets what stands
+// after its name and returns the exit code: the payload's own, 124 time limit, 125 Sandglass
+// itself failed, 126 and 127 not runnable and not found, 128+N signal, 137 memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace runner::cli {
+
+// The words after the command's name. Everything after the first "--" belongs to the program.
+struct Words {
+  std::vector<std::string> ours;
+  std::optional<std::vector<std::string>> program;
+};
+
+Words split_words(const std::vector<std::string>& words);
+
+int run_command(const Words& words);
+int exec_command(const Words& words);
+int policy_command(const Words& words);
+int doctor_command(const Words& words);
+int demo_command(const Words& words);
+
+inline constexpr int kFailed = 125;
+
+}  // namespace runner::cli

@@ -1,0 +1,74 @@
+// sandglass: picks the command. What each does stands in cli/.
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/cli/command.h"
+#include "runner/cli/print.h"
+#include "runner/session/caller_fd.h"
+#include "runner/text.h"
+
+namespace {
+
+namespace cli = runner::cli;
+
+struct Entry {
+  std::string_view name;
+  std::string_view help;
+  int (*run)(const cli::Words&);
+};
+
+constexpr std::array kCommands = {
+    Entry{"run", "code in a jail: python, node, bash, perl ...", cli::run_command},
+    Entry{"exec", "any command in a jail", cli::exec_command},
+    Entry{"policy", "list, show, check and explain policies", cli::policy_command},
+    Entry{"doctor", "what this host can and cannot give", cli::doctor_command},
+    Entry{"demo", "a real answer from real code, and three refusals", cli::demo_command},
+};
+
+std::string help() {
+  std::string text =
+      "Sandglass runs code that nobody has read.\n\n"
+      "Usage: sandglass COMMAND [OPTIONS]\n\n";
+  for (const Entry& entry : kCommands) {
+    text += "  " + std::string(entry.name) + std::string(9 - entry.name.size(), ' ') +
+            std::string(entry.help) + "\n";
+  }
+  return text +
+         "\nsandglass COMMAND --help says more. For example:\n"
+         "  sandglass run -c 'print(1 + 1)'\n"
+         "  sandglass exec -- ls -l /\n";
+}
+
+int dispatch(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    cli::put(help());
+    return words.empty() ? cli::kFailed : 0;
+  }
+  if (words[0] == "--version") {
+    cli::put("sandglass " SANDGLASS_VERSION "\n");
+    return 0;
+  }
+  const auto entry = std::find_if(kCommands.begin(), kCommands.end(),
+                                  [&](const Entry& e) { return e.name == words[0]; });
+  if (entry == kCommands.end()) {
+    cli::note("no command " + runner::printable(words[0]) + "; sandglass --help lists them");
+    return cli::kFailed;
+  }
+  return entry->run(cli::split_words({words.begin() + 1, words.end()}));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runner::ensure_stdio();
+  try {
+    return dispatch({argv + std::min(argc, 1), argv + argc});
+  } catch (const std::exception& error) {  // out of memory, mostly
+    cli::note(std::string("cannot go on: ") + error.what() + "; try again");
+    return cli::kFailed;
+  }
+}

@@ -1,0 +1,64 @@
+// One job from start to outcome, for a command line: blocks, minds SIGINT, SIGTERM and SIGHUP, and
+// leaves nothing behind. The spawner is started when the object is made, so that its start-up
+// overlaps with reading the policy. Main thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/error.h"
+#include "runner/session/denied.h"
+#include "runner/session/execution.h"
+#include "runner/session/home.h"
+#include "runner/session/job.h"
+#include "runner/session/launcher.h"
+#include "runner/session/outcome.h"
+#include "runner/session/workdir.h"
+
+namespace runner {
+
+struct OneShotOptions {
+  InputFrom input = InputFrom::kNothing;
+  OutputTo output_to = OutputTo::kMemory;
+  std::optional<std::string> out_dir;  // --out
+};
+
+// What came of a job, and everything there is to say about it.
+struct Finished {
+  policies::Policy policy;
+  std::optional<std::string> language;
+  Outcome outcome;
+  std::string out;  // with kMemory
+  std::string err;
+  std::vector<DeniedEntry> denied;
+  std::uint64_t denied_total = 0;
+  bool denied_throttled = false;
+  bool reader_gone = false;
+  std::optional<Harvest> files;
+  std::optional<Error> late_error;  // the code ran, but its files could not all be delivered
+  jail::Hello hello;
+};
+
+class OneShot {
+ public:
+  // Errors of the start come from run().
+  explicit OneShot(const Home& home);
+
+  // May be called several times, one after the other.
+  Result<Finished> run(const policies::Library& library, Job job, const OneShotOptions& options);
+
+  // Lets the spawner go, while there is something to print; then waits until it is gone.
+  void close() { launcher_.close(); }
+
+ private:
+  Result<ExecutionRecord> execute(const ExecutionRequest& request);
+
+  const Home& home_;
+  boost::asio::io_context io_;
+  Launcher launcher_;
+  Result<void> started_;
+};
+
+}  // namespace runner

@@ -1,0 +1,174 @@
+#include "runner/wire/outcome_json.h"
+
+#include <array>
+#include <boost/json.hpp>
+#include <cstdio>
+
+#include "runner/text.h"
+
+namespace runner::wire {
+namespace {
+
+namespace json = boost::json;
+
+void add_unit(std::string& out, unsigned unit) {
+  std::array<char, 8> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "\\u%04x", unit);
+  out += buffer.data();
+}
+
+std::uint32_t code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));
+  };
+  std::uint32_t code = byte(0) & (0x7FU >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
+  return code;
+}
+
+// `name` as text, and `name`_base64 if it is not UTF-8. A cap may have cut a character in half:
+// that alone makes no binary of it.
+void add_bytes(json::object& object, const std::string& name, std::string_view bytes,
+               const Stream& stream) {
+  if (stream.truncated) bytes = without_partial_character(bytes);
+  object[name] = to_utf8(bytes);
+  if (!is_utf8(bytes)) object[name + "_base64"] = base64(bytes);
+}
+
+json::object path_object(std::string_view path) {
+  json::object object;
+  object["path"] = to_utf8(path);
+  if (!is_utf8(path)) object["path_base64"] = base64(path);
+  return object;
+}
+
+template <class T>
+json::value or_null(const std::optional<T>& value) {
+  return value ? json::value(*value) : json::value(nullptr);
+}
+
+json::value limit_value(const std::optional<LimitHit>& hit) {
+  if (!hit) return nullptr;
+  json::object object{{"name", hit->name}, {"limit", hit->limit}, {"value", hit->value}};
+  object["peak"] = or_null(hit->peak);
+  object["unit"] = hit->unit;
+  return object;
+}
+
+json::array denied_array(const Report& report) {
+  json::array list;
+  for (const DeniedEntry& entry : report.denied) {
+    list.push_back(json::object{{"syscall", entry.syscall},
+                                {"args", to_utf8(entry.args)},
+                                {"count", entry.count},
+                                {"rule", entry.rule},
+                                {"allow_with", entry.allow_with}});
+  }
+  return list;
+}
+
+json::value files_value(const Harvest* harvest) {
+  if (harvest == nullptr) return nullptr;
+  json::array written;
+  for (const Harvest::Written& file : harvest->written) {
+    json::object object = path_object(file.path);
+    object["bytes"] = file.size.value;
+    written.push_back(std::move(object));
+  }
+  json::array skipped;
+  for (const Skipped& file : harvest->skipped) {
+    json::object object = path_object(file.path);
+    object["reason"] = to_utf8(file.reason);
+    skipped.push_back(std::move(object));
+  }
+  return json::object{{"written", std::move(written)},
+                      {"skipped", std::move(skipped)},
+                      {"skipped_total", harvest->skipped_total},
+                      {"unchanged", harvest->unchanged}};
+}
+
+json::object limits_object(std::span<const LimitLine> limits) {
+  json::object object;
+  for (const LimitLine& line : limits) {
+    object[line.name] = json::object{{"limit", line.text},
+                                     {"value", line.value},
+                                     {"unit", line.unit},
+                                     {"enforced_by", line.enforced_by}};
+  }
+  return object;
+}
+
+json::object usage_object(const Usage& usage) {
+  json::object object{{"wall_ms", usage.wall.count()}, {"cpu_ms", usage.cpu.count()}};
+  const bool known = usage.peak_memory_from != jail::Enforcer::kNone;
+  object["peak_memory_bytes"] = known ? json::value(usage.peak_memory.value) : json::value(nullptr);
+  object["peak_memory_from"] =
+      known ? json::value(enforcer_text(usage.peak_memory_from)) : json::value(nullptr);
+  return object;
+}
+
+}  // namespace
+
+std::string ascii_escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    if (first < 0x80) {
+      if (first == 0x7F) {
+        add_unit(out, first);
+      } else {
+        out += text[i];
+      }
+      ++i;
+      continue;
+    }
+    const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    const std::uint32_t code = code_point(text.substr(i, length));
+    if (code >= 0x10000) {
+      add_unit(out, 0xD800U + ((code - 0x10000U) >> 10U));
+      add_unit(out, 0xDC00U + ((code - 0x10000U) & 0x3FFU));
+    } else {
+      add_unit(out, code);
+    }
+    i += length;
+  }
+  return out;
+}
+
+std::string to_json(const Report& report) {
+  const Outcome& outcome = report.outcome;
+  json::object object{{"outcome", word_text(outcome.word)}, {"exit_code", outcome.exit_code}};
+  object["status"] = or_null(outcome.status);
+  object["signal"] = outcome.signal ? json::value(signal_text(*outcome.signal)) : nullptr;
+  object["text"] = to_utf8(outcome.text);
+  object["state_preserved"] = outcome.state_preserved;
+  object["limit"] = limit_value(outcome.limit);
+  object["truncated"] =
+      json::object{{"stdout", outcome.out.truncated}, {"stderr", outcome.err.truncated}};
+  object["produced"] =
+      json::object{{"stdout", outcome.out.produced}, {"stderr", outcome.err.produced}};
+  object["usage"] = usage_object(outcome.usage);
+  object["denied"] = denied_array(report);
+  object["denied_total"] = report.denied_total;
+  object["denied_throttled"] = report.denied_throttled;
+  add_bytes(object, "stdout", report.out, outcome.out);
+  add_bytes(object, "stderr", report.err, outcome.err);
+  object["files"] = files_value(report.files);
+  object["policy"] = report.policy;
+  object["language"] = or_null(report.language);
+  object["limits"] = limits_object(report.limits);
+  return ascii_escaped(json::serialize(object));
+}
+
+std::string to_json(const Error& error) {
+  json::object object{{"kind", kind_name(error.kind)}, {"text", to_utf8(error.text)}};
+  if (error.setup) {
+    object["setup"] = json::object{{"step", jail::step_name(error.setup->step)},
+                                   {"index", error.setup->index},
+                                   {"errno", jail::errno_name(error.setup->error)}};
+  }
+  return ascii_escaped(json::serialize(json::object{{"error", std::move(object)}}));
+}
+
+}  // namespace runner::wire
