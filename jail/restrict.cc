@@ -33,7 +33,7 @@ Result<void> set_limit(int resource, std::uint64_t soft, std::uint64_t hard, std
 Result<void> set_limits(const PlanView& plan, const JailFacts& facts) {
   const auto limits = plan.rlimits();
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    const Rlimit& l = limits[i];
+    const PlanRlimit& l = limits[i];
     if (auto r = set_limit(l.resource, l.soft, l.hard, static_cast<std::uint16_t>(i)); !r) return r;
   }
   constexpr std::uint16_t kTotals = 0xffff;
