@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   if (!view) return 0;
   std::size_t sum = std::strlen(view->text(view->header().hostname));
   for (const jail::PlanMount& m : view->mounts()) sum += std::strlen(view->text(m.target));
-  for (const jail::Rlimit& l : view->rlimits()) sum += l.hard;
+  for (const jail::PlanRlimit& l : view->rlimits()) sum += l.hard;
   for (const sock_filter& f : view->filter()) sum += f.k;
   for (const sock_filter& f : view->init_filter()) sum += f.k;
   return sum == ~std::size_t{0} ? -1 : 0;  // used, so that it is computed

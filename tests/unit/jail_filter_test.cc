@@ -152,16 +152,13 @@ TEST_CASE("another architecture's calls are killed, x32 ones too") {
   }
 }
 
-TEST_CASE("a rule libseccomp can't take is kPlan with the number") {
+TEST_CASE("a rule with a malformed test is kPlan with the number") {
   for (const ArgTest& bad :
        {ArgTest{6, CompareOp::kEqual, ~0ULL, 0}, ArgTest{1, CompareOp::kLess, 0xff, 3}}) {
     const auto program = jail::compile_filter(one_rule({bad}));
     REQUIRE_FALSE(program.has_value());
     CHECK(program.error() == jail::SetupError{jail::Step::kPlan, SYS_ioctl, EINVAL});
   }
-  CHECK(jail::compile_filter(
-            one_rule({{1, CompareOp::kEqual, ~0ULL, 3}, {1, CompareOp::kEqual, ~0ULL, 3}}))
-            .has_value() == false);
 }
 
 TEST_CASE("the same rule twice is one rule") {

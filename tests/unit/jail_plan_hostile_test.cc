@@ -43,7 +43,7 @@ std::size_t use(const jail::PlanView& view) {
       for (std::size_t i = 0; i <= m.contents.length; ++i)
         sum += static_cast<std::size_t>(view.text(m.contents)[i]);
   }
-  for (const jail::Rlimit& l : view.rlimits()) sum += l.soft;
+  for (const jail::PlanRlimit& l : view.rlimits()) sum += l.soft;
   for (const sock_filter& f : view.filter()) sum += f.k;
   for (const sock_filter& f : view.init_filter()) sum += f.k;
   return sum;

@@ -76,7 +76,9 @@ TEST_CASE("a plan reads as its Spec was") {
   CHECK(std::string(view->text(h.workdir)) == "/mnt/data");
   CHECK(std::string(view->text(h.code_dir)) == "/run/sandglass");
   REQUIRE(view->rlimits().size() == 2);
-  CHECK(view->rlimits()[1] == spec.rlimits[1]);
+  CHECK(view->rlimits()[1].resource == RLIMIT_NOFILE);
+  CHECK(view->rlimits()[1].soft == 64);
+  CHECK(view->rlimits()[1].hard == 128);
   REQUIRE(view->mounts().size() == spec.mounts.size());
   for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
     const jail::PlanMount& m = view->mounts()[i];
