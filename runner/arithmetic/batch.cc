@@ -1,0 +1,37 @@
+// One line in, one line out.
+#include "runner/arithmetic/arithmetic.h"
+#include "runner/arithmetic/json_string.h"
+#include "runner/arithmetic/text.h"
+
+namespace runner::arithmetic {
+namespace {
+
+void append_error(std::string_view text, std::string& out) {
+  out += "{\"error\": \"";
+  append_json_escaped(text, out);
+  out += "\"}\n";
+}
+
+}  // namespace
+
+void batch_line(std::string_view line, const Options& options, std::string& out) {
+  const std::size_t begin = skip_json_space(line, 0);
+  if (begin == line.size() || line[begin] != '"') {
+    append_error("the line is not a JSON string", out);
+    return;
+  }
+  std::string storage;
+  const JsonString string = read_json_string(line, begin, storage);
+  if (!string.error.empty()) {
+    append_error(string.error, out);
+    return;
+  }
+  if (skip_json_space(line, string.end) != line.size()) {
+    append_error("something follows the JSON string", out);
+    return;
+  }
+  append_json(evaluate(string.text, options), out);
+  out += '\n';
+}
+
+}  // namespace runner::arithmetic
