@@ -105,9 +105,15 @@ std::string_view to_string(Refusal refusal) {
 }
 
 Verdict evaluate(std::string_view text, const Options& options) {
-  Verdict verdict;
-  if (evaluate_plain(text, verdict)) return verdict;
-  return evaluate_stripped(strip(text), options);
+  const std::string_view stripped = strip(text);
+  PlainValue value;
+  if (const std::size_t size = evaluate_plain(stripped, value)) {
+    Verdict verdict;
+    verdict.decision = Decision::kValue;
+    verdict.value.assign(value.data(), size);
+    return verdict;
+  }
+  return evaluate_stripped(stripped, options);
 }
 
 std::string to_json(const Verdict& verdict) {

@@ -49,20 +49,24 @@ inline constexpr NodeId kNoNode = 0xFFFF;
 
 enum class Arguments : std::uint8_t { kPlain, kWithKeywords };
 
+// Left uninitialised on purpose: a tree has room for hundreds and mostly uses a handful.
 struct Node {
-  NodeKind kind = NodeKind::kConstant;
-  Tok op = Tok::kEnd;                       // BinOp and UnaryOp: the operator's token
-  Arguments arguments = Arguments::kPlain;  // Call
-  std::uint8_t target = 0;                  // 1 where `for ... in` may assign to it
-  NodeId left = kNoNode;                    // BinOp left, UnaryOp operand, Call function
-  NodeId right = kNoNode;                   // BinOp right, Call, List and Tuple: first element
-  NodeId next = kNoNode;                    // the element after this one
-  std::uint16_t begin = 0;                  // bytes of the text, for numbers and names
-  std::uint16_t end = 0;
+  NodeKind kind;
+  Tok op;               // BinOp and UnaryOp: the operator's token
+  Arguments arguments;  // Call
+  std::uint8_t target;  // 1 where `for ... in` may assign to it
+  NodeId left;          // BinOp left, UnaryOp operand, Call function
+  NodeId right;         // BinOp right; Call, List and Tuple: the first element
+  NodeId next;          // the element after this one
+  std::uint16_t begin;  // bytes of the text, for numbers and names
+  std::uint16_t end;
 };
 
 // Each node takes at least one token of its own, but a call with a generator takes two for two.
 inline constexpr std::size_t kMaxNodes = 2 * kMaxTokens;
+
+inline constexpr Node kBlankNode{
+    NodeKind::kConstant, Tok::kEnd, Arguments::kPlain, 0, kNoNode, kNoNode, kNoNode, 0, 0};
 
 struct Tree {
   std::array<Node, kMaxNodes> nodes;

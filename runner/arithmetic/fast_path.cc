@@ -1,101 +1,123 @@
 // One pass, no tree: values are computed while the text is read. That is the walk's order as long
 // as nothing is refused, and whatever would be refused is left to the walk.
+//
+// What costs time here is a branch that the processor can't foretell: how many digits a number has,
+// whether it has a point, whether it is an int. So digits are read eight at a time, and an int is
+// carried along as a float too.
 #include "runner/arithmetic/fast_path.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
+#include "runner/arithmetic/arithmetic.h"
 #include "runner/arithmetic/number.h"
 
 namespace runner::arithmetic {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
-constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static_assert(std::endian::native == std::endian::little);
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr std::size_t kPadding = 16;  // zero bytes after the text, so that words can be read
 constexpr std::int64_t kExact = std::int64_t{1} << 53;
 constexpr std::array<double, 23> kTens{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr std::array<std::uint64_t, 8> kIntegerTens{1,      10,      100,       1'000,
+                                                    10'000, 100'000, 1'000'000, 10'000'000};
 
 // Whether the int is a float without rounding.
 constexpr bool is_exact(std::int64_t value) { return value <= kExact && value >= -kExact; }
 
-struct Value {
-  double real = 0.0;
-  std::int64_t integer = 0;
-  bool is_float = false;
-  int height = 0;  // of the tree below
+constexpr std::array<bool, 256> make_number_ends() {
+  std::array<bool, 256> ends{};
+  for (const char c : {'\0', ' ', '+', '-', '*', '/', ')'})
+    ends[static_cast<unsigned char>(c)] = true;
+  return ends;
+}
+constexpr std::array<bool, 256> kEndsNumber = make_number_ends();
 
-  double as_float() const { return is_float ? real : static_cast<double>(integer); }
+std::uint64_t load(const char* from) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// How many of the eight characters are digits, from the first on.
+unsigned digit_run(std::uint64_t word) {
+  const std::uint64_t nibbles = word ^ 0x3030303030303030U;  // a digit becomes 0..9
+  const std::uint64_t others = ((nibbles + 0x7676767676767676U) | nibbles) & 0x8080808080808080U;
+  return static_cast<unsigned>(std::countr_zero(others)) / 8U;
+}
+
+// The value of the first `count` characters, at most 7, all digits.
+std::uint64_t digits_value(std::uint64_t word, unsigned count) {
+  std::uint64_t digits = ((word ^ 0x3030303030303030U) << 1U) << (63U - 8U * count);
+  digits = digits * 10 + (digits >> 8U);
+  const std::uint64_t low = (digits & 0x000000FF000000FFU) * 0x000F424000000064U;
+  const std::uint64_t high = ((digits >> 16U) & 0x000000FF000000FFU) * 0x0000271000000001U;
+  return (low + high) >> 32U;
+}
+
+struct Value {
+  double real;           // the value as a float, of an int too
+  std::int64_t integer;  // the value of an int
+  int height;            // of the tree below
+  bool is_float;
 };
 
 class Plain {
  public:
-  explicit Plain(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+  // `text` is followed by kPadding zero bytes.
+  explicit Plain(const char* text) : at_(text) {}
 
-  bool run(Value& value) {
+  // The value, if the whole text up to `end` is one.
+  bool run(Value& value, const char* end) {
     skip_blanks();
-    return sum(value, 0) && at_ == end_ && value.height <= kMaxDepth &&
-           (!value.is_float || std::isfinite(value.real));
+    return sum(value, 0) && at_ == end && value.height <= kMaxDepth && std::isfinite(value.real);
   }
 
  private:
-  char peek() const { return at_ != end_ ? *at_ : '\0'; }
   void skip_blanks() {
-    while (at_ != end_ && is_blank(*at_)) ++at_;
-  }
-
-  // Steps over one of two operators, but not over the first half of ** or //.
-  bool accept_operator(char one, char other, char& op) {
-    op = peek();
-    if (op != one && op != other) return false;
-    if ((op == '*' || op == '/') && at_ + 1 != end_ && at_[1] == op) return false;
-    ++at_;
-    skip_blanks();
-    return true;
+    while (*at_ == ' ') ++at_;
   }
 
   bool sum(Value& left, int brackets) {
     if (!product(left, brackets)) return false;
-    for (char op; accept_operator('+', '-', op);) {
+    while (*at_ == '+' || *at_ == '-') {
+      const bool minus = *at_++ == '-';
+      skip_blanks();
       Value right;
-      if (!product(right, brackets) || !add(op, left, right)) return false;
+      if (!product(right, brackets) || !add(left, right, minus)) return false;
     }
     return true;
   }
 
   bool product(Value& left, int brackets) {
     if (!factor(left, brackets)) return false;
-    for (char op; accept_operator('*', '/', op);) {
+    while (*at_ == '*' || *at_ == '/') {
+      const char op = *at_++;
+      if (*at_ == op) return false;  // ** or //
+      skip_blanks();
       Value right;
       if (!factor(right, brackets)) return false;
-      if (!(op == '*' ? add(op, left, right) : divide(left, right))) return false;
+      if (!(op == '*' ? multiply(left, right) : divide(left, right))) return false;
     }
     return true;
   }
 
   bool factor(Value& value, int brackets) {
-    int signs = 0;
-    bool negative = false;
-    for (char op; accept_operator('+', '-', op); ++signs) negative ^= op == '-';
-    if (!atom(value, brackets)) return false;
-    value.height += signs;
-    if (!negative) return true;
-    value.real = -value.real;
-    return !__builtin_sub_overflow(std::int64_t{0}, value.integer, &value.integer);
-  }
-
-  bool atom(Value& value, int brackets) {
-    if (peek() == '(') {
+    if (*at_ == '+' || *at_ == '-') return signed_factor(value, brackets);
+    if (*at_ == '(') {
       if (brackets >= kMaxDepth) return false;
       ++at_;
       skip_blanks();
-      if (!sum(value, brackets + 1) || peek() != ')') return false;
+      if (!sum(value, brackets + 1) || *at_ != ')') return false;
       ++at_;
     } else if (!number(value)) {
       return false;
@@ -104,30 +126,63 @@ class Plain {
     return true;
   }
 
-  // Decimal digits without underscores or leading zeros, at most 18 of them significant.
+  bool signed_factor(Value& value, int brackets) {
+    int signs = 0;
+    bool negative = false;
+    for (; *at_ == '+' || *at_ == '-'; ++signs) {
+      negative ^= *at_++ == '-';
+      skip_blanks();
+    }
+    if (!factor(value, brackets)) return false;
+    value.height += signs;
+    if (!negative) return true;
+    value.real = value.is_float ? -value.real : 0.0 - value.real;  // int 0 has no sign
+    return !__builtin_sub_overflow(std::int64_t{0}, value.integer, &value.integer);
+  }
+
+  // Up to seven digits, with or without a point and up to seven more.
   bool number(Value& value) {
+    const std::uint64_t first = load(at_);
+    const unsigned whole = digit_run(first);
+    const unsigned point = at_[whole] == '.' ? 1 : 0;
+    const std::uint64_t second = load(at_ + whole + point);
+    const unsigned fraction = point != 0 ? digit_run(second) : 0;
+    const char* const end = at_ + whole + point + fraction;
+    if (whole - 1U >= 7U || fraction >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)] ||
+        (*at_ == '0' && whole > 1))
+      return any_number(value);
+    const std::uint64_t digits =
+        digits_value(first, whole) * kIntegerTens[fraction] + digits_value(second, fraction);
+    value.integer = static_cast<std::int64_t>(digits);
+    value.real = static_cast<double>(value.integer) / kTens[fraction];
+    value.is_float = point != 0;
+    value.height = 0;
+    at_ = end;
+    return true;
+  }
+
+  // Decimal digits without underscores or leading zeros, at most 18 of them in an int.
+  bool any_number(Value& value) {
     const char* const begin = at_;
     std::uint64_t digits = 0;
-    const char* const whole = at_;
-    while (at_ != end_ && is_digit(*at_)) digits = digits * 10 + digit();
-    std::ptrdiff_t count = at_ - whole;
-    if (count > 1 && *whole == '0') return false;
+    while (is_digit(*at_)) digits = digits * 10 + digit();
+    std::ptrdiff_t count = at_ - begin;
+    if (count > 1 && *begin == '0') return false;
+    value.is_float = *at_ == '.';
+    value.height = 0;
     int scale = 0;
-    if (peek() == '.') {
-      value.is_float = true;
-      ++at_;
-      const char* const fraction = at_;
-      while (at_ != end_ && is_digit(*at_)) digits = digits * 10 + digit();
+    if (value.is_float) {
+      const char* const fraction = ++at_;
+      while (is_digit(*at_)) digits = digits * 10 + digit();
       scale = static_cast<int>(fraction - at_);
       count += at_ - fraction;
     }
     if (count == 0) return false;
-    if ((peek() | 0x20) == 'e' && !exponent(value, scale)) return false;
-    if (!ends_number()) return false;
-    if (!value.is_float) {
-      value.integer = static_cast<std::int64_t>(digits);
-      return count <= 18;
-    }
+    if ((*at_ | 0x20) == 'e' && !exponent(value, scale)) return false;
+    if (!kEndsNumber[static_cast<unsigned char>(*at_)]) return false;
+    value.integer = static_cast<std::int64_t>(digits);
+    value.real = static_cast<double>(value.integer);
+    if (!value.is_float) return count <= 18;
     return to_real(begin, count, digits, scale, value);
   }
 
@@ -136,78 +191,72 @@ class Plain {
   bool exponent(Value& value, int& scale) {
     value.is_float = true;
     ++at_;
-    const bool negative = peek() == '-';
-    if (negative || peek() == '+') ++at_;
+    const bool negative = *at_ == '-';
+    if (negative || *at_ == '+') ++at_;
     const char* const begin = at_;
     int size = 0;
-    while (at_ != end_ && is_digit(*at_) && at_ - begin < 4) size = size * 10 + (*at_++ - '0');
+    while (is_digit(*at_) && at_ - begin < 4) size = size * 10 + (*at_++ - '0');
     scale += negative ? -size : size;
     return at_ != begin;
-  }
-
-  bool ends_number() const {
-    const char c = peek();
-    return c == '\0' || is_blank(c) || c == '+' || c == '-' || c == '*' || c == '/' || c == ')';
   }
 
   // Exact digits and an exact power of ten give the nearest float in one operation.
   bool to_real(const char* begin, std::ptrdiff_t count, std::uint64_t digits, int scale,
                Value& value) const {
     if (count <= 18 && digits <= static_cast<std::uint64_t>(kExact) && std::abs(scale) <= 22) {
-      const double exact = static_cast<double>(digits);
       const double ten = kTens[static_cast<std::size_t>(std::abs(scale))];
-      value.real = scale < 0 ? exact / ten : exact * ten;
+      value.real = scale < 0 ? value.real / ten : value.real * ten;
       return true;
     }
     return std::from_chars(begin, at_, value.real).ec == std::errc{};
   }
 
-  static bool join(Value& left, const Value& right, double real) {
-    left.real = real;
-    left.is_float = true;
+  // The result of an operation; false where an infinity or a big int came out.
+  static bool join(Value& left, const Value& right, double real, bool overflow) {
+    left.is_float |= right.is_float;
+    left.real = left.is_float ? real : static_cast<double>(left.integer);
     left.height = std::max(left.height, right.height) + 1;
-    return std::isfinite(real);
+    return !(overflow && !left.is_float) && std::isfinite(left.real);
   }
 
-  // + - *
-  static bool add(char op, Value& left, const Value& right) {
-    if (left.is_float || right.is_float) {
-      const double a = left.as_float();
-      const double b = right.as_float();
-      return join(left, right, op == '+' ? a + b : op == '-' ? a - b : a * b);
-    }
-    left.height = std::max(left.height, right.height) + 1;
-    if (op == '+') return !__builtin_add_overflow(left.integer, right.integer, &left.integer);
-    if (op == '-') return !__builtin_sub_overflow(left.integer, right.integer, &left.integer);
-    return !__builtin_mul_overflow(left.integer, right.integer, &left.integer);
+  static bool add(Value& left, const Value& right, bool minus) {
+    const double real = left.real + (minus ? -right.real : right.real);
+    const bool overflow = minus
+                              ? __builtin_sub_overflow(left.integer, right.integer, &left.integer)
+                              : __builtin_add_overflow(left.integer, right.integer, &left.integer);
+    return join(left, right, real, overflow);
+  }
+
+  static bool multiply(Value& left, const Value& right) {
+    const double real = left.real * right.real;
+    const bool overflow = __builtin_mul_overflow(left.integer, right.integer, &left.integer);
+    return join(left, right, real, overflow);
   }
 
   static bool divide(Value& left, const Value& right) {
-    const double divisor = right.as_float();
-    if (divisor == 0.0) return false;
-    if (!left.is_float && !right.is_float && !(is_exact(left.integer) && is_exact(right.integer)))
-      return false;
-    return join(left, right, left.as_float() / divisor);
+    const bool exact = is_exact(left.integer) && is_exact(right.integer);
+    if (right.real == 0.0 || !(exact || left.is_float || right.is_float)) return false;
+    const double real = left.real / right.real;
+    left.is_float = true;
+    return join(left, right, real, false);
   }
 
   const char* at_;
-  const char* end_;
 };
 
 }  // namespace
 
-bool evaluate_plain(std::string_view text, Verdict& verdict) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  if (text.size() > kMaxCodePoints) return false;
+std::size_t evaluate_plain(std::string_view text, PlainValue& out) {
+  if (text.size() > kMaxCodePoints) return 0;
+  std::array<char, kMaxCodePoints + kPadding> padded;
+  std::memcpy(padded.data(), text.data(), text.size());
+  std::memset(padded.data() + text.size(), 0, kPadding);
   Value value;
-  if (!Plain(text).run(value)) return false;
-  verdict.decision = Decision::kValue;
-  if (value.is_float)
-    append_repr(value.real, verdict.value);
-  else
-    append_repr(Number(value.integer), verdict.value);
-  return true;
+  if (!Plain(padded.data()).run(value, padded.data() + text.size())) return 0;
+  const char* const end =
+      value.is_float ? write_repr(value.real, out.data())
+                     : std::to_chars(out.data(), out.data() + out.size(), value.integer).ptr;
+  return static_cast<std::size_t>(end - out.data());
 }
 
 }  // namespace runner::arithmetic

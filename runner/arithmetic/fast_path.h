@@ -2,14 +2,18 @@
 // on one line. It says nothing about anything else. Pure; no allocation; any thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string_view>
-
-#include "runner/arithmetic/arithmetic.h"
 
 namespace runner::arithmetic {
 
-// True where `verdict` now holds the value. False where the text needs the full grammar, a big int,
-// a refusal or a note: then `verdict` is untouched and the parser has to look at the text.
-bool evaluate_plain(std::string_view text, Verdict& verdict);
+// Room for the repr of any float or 64-bit int.
+using PlainValue = std::array<char, 40>;
+
+// Writes the repr of the text's value and returns its length. 0 where the text needs the full
+// grammar, a big int, a refusal or a note: then the parser has to look at it. The text has been
+// stripped; where this succeeds it holds digits, `.`, `e`, operators, brackets and blanks only.
+std::size_t evaluate_plain(std::string_view text, PlainValue& value);
 
 }  // namespace runner::arithmetic

@@ -55,26 +55,118 @@ constexpr std::array<std::pair<std::string_view, Tok>, 35> kKeywords{{
     {"yield", Tok::kYield},
 }};
 
-// Longest first: the first that the text starts with is the operator.
-constexpr std::array<std::pair<std::string_view, Tok>, 50> kOperators{{
-    {"**=", Tok::kOther},      {"//=", Tok::kOther},       {">>=", Tok::kOther},
-    {"<<=", Tok::kOther},      {"...", Tok::kEllipsis},    {"**", Tok::kPower},
-    {"//", Tok::kDoubleSlash}, {">>", Tok::kRightShift},   {"<<", Tok::kLeftShift},
-    {"<=", Tok::kLessEqual},   {">=", Tok::kGreaterEqual}, {"==", Tok::kEqual},
-    {"!=", Tok::kNotEqual},    {"<>", Tok::kOther},        {"->", Tok::kOther},
-    {"+=", Tok::kOther},       {"-=", Tok::kOther},        {"*=", Tok::kOther},
-    {"/=", Tok::kOther},       {"%=", Tok::kOther},        {"&=", Tok::kOther},
-    {"|=", Tok::kOther},       {"^=", Tok::kOther},        {"@=", Tok::kOther},
-    {":=", Tok::kWalrus},      {"(", Tok::kOpenParen},     {")", Tok::kCloseParen},
-    {"[", Tok::kOpenBracket},  {"]", Tok::kCloseBracket},  {"{", Tok::kOpenBrace},
-    {"}", Tok::kCloseBrace},   {",", Tok::kComma},         {":", Tok::kColon},
-    {".", Tok::kDot},          {"=", Tok::kAssign},        {"<", Tok::kLess},
-    {">", Tok::kGreater},      {"+", Tok::kPlus},          {"-", Tok::kMinus},
-    {"*", Tok::kStar},         {"/", Tok::kSlash},         {"%", Tok::kPercent},
-    {"@", Tok::kAt},           {"~", Tok::kTilde},         {"&", Tok::kAmpersand},
-    {"|", Tok::kPipe},         {"^", Tok::kCaret},         {";", Tok::kOther},
-    {"!", Tok::kOther},        {"$", Tok::kOther},
-}};
+struct Operator {
+  Tok kind;
+  std::size_t length;
+};
+
+// The operator of one character; kEnd for a character that is none.
+constexpr Tok single(char c) {
+  switch (c) {
+    case '(':
+      return Tok::kOpenParen;
+    case ')':
+      return Tok::kCloseParen;
+    case '[':
+      return Tok::kOpenBracket;
+    case ']':
+      return Tok::kCloseBracket;
+    case '{':
+      return Tok::kOpenBrace;
+    case '}':
+      return Tok::kCloseBrace;
+    case ',':
+      return Tok::kComma;
+    case ':':
+      return Tok::kColon;
+    case '.':
+      return Tok::kDot;
+    case '=':
+      return Tok::kAssign;
+    case '<':
+      return Tok::kLess;
+    case '>':
+      return Tok::kGreater;
+    case '+':
+      return Tok::kPlus;
+    case '-':
+      return Tok::kMinus;
+    case '*':
+      return Tok::kStar;
+    case '/':
+      return Tok::kSlash;
+    case '%':
+      return Tok::kPercent;
+    case '@':
+      return Tok::kAt;
+    case '~':
+      return Tok::kTilde;
+    case '&':
+      return Tok::kAmpersand;
+    case '|':
+      return Tok::kPipe;
+    case '^':
+      return Tok::kCaret;
+    default:
+      return Tok::kEnd;
+  }
+}
+
+// What a character becomes when it stands twice.
+constexpr Tok doubled(char c) {
+  switch (c) {
+    case '*':
+      return Tok::kPower;
+    case '/':
+      return Tok::kDoubleSlash;
+    case '<':
+      return Tok::kLeftShift;
+    case '>':
+      return Tok::kRightShift;
+    case '=':
+      return Tok::kEqual;
+    default:
+      return Tok::kEnd;
+  }
+}
+
+// What a character becomes with `=` behind it.
+constexpr Tok with_equals(char c) {
+  switch (c) {
+    case '<':
+      return Tok::kLessEqual;
+    case '>':
+      return Tok::kGreaterEqual;
+    case '!':
+      return Tok::kNotEqual;
+    case ':':
+      return Tok::kWalrus;
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '&':
+    case '|':
+    case '^':
+    case '@':
+      return Tok::kOther;
+    default:
+      return Tok::kEnd;
+  }
+}
+
+// The longest operator that these three characters begin with. `...` is one, `..` is none.
+constexpr Operator read_operator(char first, char second, char third) {
+  if (first == '.' && second == '.' && third == '.') return {Tok::kEllipsis, 3};
+  if (first == second && doubled(first) != Tok::kEnd) {
+    if (third == '=' && first != '=') return {Tok::kOther, 3};
+    return {doubled(first), 2};
+  }
+  if (second == '=' && with_equals(first) != Tok::kEnd) return {with_equals(first), 2};
+  if ((first == '-' || first == '<') && second == '>') return {Tok::kOther, 2};
+  return {single(first), 1};
+}
 
 class Lexer {
  public:
@@ -250,9 +342,8 @@ class Lexer {
   }
 
   bool operator_token() {
-    const std::string_view rest = text_.substr(at_);
-    for (const auto& [spelling, kind] : kOperators)
-      if (rest.starts_with(spelling)) return bracket(kind) && emit(kind, spelling.size());
+    const Operator op = read_operator(peek(), peek(1), peek(2));
+    if (op.kind != Tok::kEnd) return bracket(op.kind) && emit(op.kind, op.length);
     return fail("invalid character");
   }
 

@@ -47,6 +47,9 @@ double round_to_double(const BigInt& magnitude);
 std::partial_ordering compare(const Number& left, const Number& right);
 
 // repr(): the shortest digits that read back as the same float, in Python's layout.
+// write_repr() returns the end; a float takes at most kMaxFloatRepr bytes.
+inline constexpr std::size_t kMaxFloatRepr = 40;
+char* write_repr(double value, char* out);
 void append_repr(double value, std::string& out);
 void append_repr(const Number& number, std::string& out);
 

@@ -43,7 +43,7 @@ NodeId Parser::fail(std::string_view text) {
 NodeId Parser::node(NodeKind kind) {
   if (tree_.count >= kMaxNodes) return fail("too many parts");
   Node& made = tree_.nodes[tree_.count];
-  made = Node{};
+  made = kBlankNode;
   made.kind = kind;
   made.begin = tokens_.tokens[at_].begin;
   made.end = tokens_.tokens[at_].end;
@@ -236,7 +236,7 @@ NodeId Parser::power() {
 Failure parse(std::string_view text, Tree& tree) {
   TokenBuffer tokens;
   tree.count = 1;  // node 0 stands in for whatever failed to parse
-  tree.nodes[0] = Node{};
+  tree.nodes[0] = kBlankNode;
   if (const Failure failure = lex(text, tokens)) return failure;
   return Parser(text, tokens, tree).parse_eval();
 }
@@ -252,7 +252,7 @@ Failure parse_fstring_expression(std::string_view text) {
   if (const Failure failure = lex(whole, tokens)) return failure;
   Tree tree;
   tree.count = 1;
-  tree.nodes[0] = Node{};
+  tree.nodes[0] = kBlankNode;
   return Parser(whole, tokens, tree).parse_in_fstring();
 }
 

@@ -9,99 +9,103 @@
 namespace runner::arithmetic {
 namespace {
 
-// The shortest decimal of a float: 0.d1d2...dn times ten to the `point`.
-struct Decimal {
-  std::array<char, 20> digits;
-  int count = 0;
-  int point = 0;
-};
+char* write(std::string_view text, char* out) {
+  std::memcpy(out, text.data(), text.size());
+  return out + text.size();
+}
 
-// Most results are money and measures: a few decimals. A decimal of at most fifteen digits that
-// divides back to the float is the only one that short, so it is the shortest.
-bool try_short(double magnitude, Decimal& out) {
+// Most results are money and measures: up to four decimals. Digits below 10^15 that divide back to
+// the float are the only ones that short, so they are the shortest. Null where there are none.
+char* write_short(double magnitude, char* out) {
   static constexpr double kScale = 1e4;
   static constexpr double kMost = 1e15;
   const double scaled = magnitude * kScale;
-  if (!(scaled < kMost) || scaled < 1.0) return false;
-  auto whole = static_cast<std::uint64_t>(scaled + 0.5);
-  if (static_cast<double>(whole) / kScale != magnitude) return false;
-  int drop = 0;
-  while (whole % 10 == 0) {
-    whole /= 10;
-    ++drop;
-  }
-  const auto end = std::to_chars(out.digits.data(), out.digits.data() + out.digits.size(), whole);
-  out.count = static_cast<int>(end.ptr - out.digits.data());
-  out.point = out.count + drop - 4;
-  return true;
+  if (!(scaled >= 1.0 && scaled < kMost)) return nullptr;
+  const auto digits = static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled + 0.5));
+  if (static_cast<double>(static_cast<std::int64_t>(digits)) / kScale != magnitude) return nullptr;
+  char* end = std::to_chars(out, out + 16, digits / 10'000).ptr;
+  const auto fraction = static_cast<unsigned>(digits % 10'000);
+  *end = '.';
+  end[1] = static_cast<char>('0' + fraction / 1000);
+  end[2] = static_cast<char>('0' + fraction / 100 % 10);
+  end[3] = static_cast<char>('0' + fraction / 10 % 10);
+  end[4] = static_cast<char>('0' + fraction % 10);
+  end += 5;
+  for (int kept = 4; kept > 1 && end[-1] == '0'; --kept) --end;
+  return end;
 }
+
+// The shortest decimal of a float: 0.d1d2...dn times ten to the `point`.
+struct Decimal {
+  std::array<char, 20> digits;
+  std::size_t count = 0;
+  int point = 0;
+};
 
 void shortest(double magnitude, Decimal& out) {
   std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), magnitude,
-                                 std::chars_format::scientific);
-  const char* mark = text.data();
-  for (; *mark != 'e'; ++mark)
-    if (*mark != '.') out.digits[static_cast<std::size_t>(out.count++)] = *mark;
-  const bool negative = mark[1] == '-';
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), magnitude,
+                                        std::chars_format::scientific)
+                              .ptr;
+  const char* mark = text.data() + 1;
+  out.digits[out.count++] = text[0];
+  if (*mark == '.')
+    for (++mark; *mark != 'e'; ++mark) out.digits[out.count++] = *mark;
   int exponent = 0;
-  std::from_chars(mark + 2, end.ptr, exponent);
-  out.point = (negative ? -exponent : exponent) + 1;
+  std::from_chars(mark + 2, end, exponent);
+  out.point = (mark[1] == '-' ? -exponent : exponent) + 1;
 }
 
-void append_exponent(const Decimal& decimal, std::string& out) {
-  out += decimal.digits[0];
+char* write_exponent(const Decimal& decimal, char* out) {
+  *out++ = decimal.digits[0];
   if (decimal.count > 1) {
-    out += '.';
-    out.append(decimal.digits.data() + 1, static_cast<std::size_t>(decimal.count - 1));
+    *out++ = '.';
+    out = write({decimal.digits.data() + 1, decimal.count - 1}, out);
   }
   const int exponent = decimal.point - 1;
-  out += exponent < 0 ? "e-" : "e+";
+  out = write(exponent < 0 ? "e-" : "e+", out);
   const int size = std::abs(exponent);
-  if (size < 10) out += '0';
-  std::array<char, 8> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), size);
-  out.append(text.data(), end.ptr);
+  if (size < 10) *out++ = '0';
+  return std::to_chars(out, out + 4, size).ptr;
 }
 
-void append_decimal(const Decimal& decimal, std::string& out) {
-  const auto count = static_cast<std::size_t>(decimal.count);
-  if (decimal.point <= -4 || decimal.point > 16) {
-    append_exponent(decimal, out);
-  } else if (decimal.point <= 0) {
-    out += "0.";
-    out.append(static_cast<std::size_t>(-decimal.point), '0');
-    out.append(decimal.digits.data(), count);
-  } else if (decimal.point >= decimal.count) {
-    out.append(decimal.digits.data(), count);
-    out.append(static_cast<std::size_t>(decimal.point - decimal.count), '0');
-    out += ".0";
-  } else {
-    const auto point = static_cast<std::size_t>(decimal.point);
-    out.append(decimal.digits.data(), point);
-    out += '.';
-    out.append(decimal.digits.data() + point, count - point);
+char* write_decimal(const Decimal& decimal, char* out) {
+  const std::string_view digits(decimal.digits.data(), decimal.count);
+  static constexpr std::string_view kZeros = "0000000000000000";
+  if (decimal.point <= -4 || decimal.point > 16) return write_exponent(decimal, out);
+  if (decimal.point <= 0) {
+    out = write("0.", out);
+    out = write(kZeros.substr(0, static_cast<std::size_t>(-decimal.point)), out);
+    return write(digits, out);
   }
+  const auto point = static_cast<std::size_t>(decimal.point);
+  if (point >= digits.size()) {
+    out = write(digits, out);
+    out = write(kZeros.substr(0, point - digits.size()), out);
+    return write(".0", out);
+  }
+  out = write(digits.substr(0, point), out);
+  *out++ = '.';
+  return write(digits.substr(point), out);
 }
 
 }  // namespace
 
-void append_repr(double value, std::string& out) {
-  if (std::isnan(value)) {
-    out += "nan";
-    return;
-  }
-  if (std::signbit(value)) out += '-';
+char* write_repr(double value, char* out) {
+  if (std::isnan(value)) return write("nan", out);
+  if (std::signbit(value)) *out++ = '-';
   const double magnitude = std::fabs(value);
-  if (std::isinf(magnitude)) {
-    out += "inf";
-  } else if (magnitude == 0.0) {
-    out += "0.0";
-  } else {
-    Decimal decimal;
-    if (!try_short(magnitude, decimal)) shortest(magnitude, decimal);
-    append_decimal(decimal, out);
-  }
+  if (std::isinf(magnitude)) return write("inf", out);
+  if (magnitude == 0.0) return write("0.0", out);
+  if (char* const end = write_short(magnitude, out)) return end;
+  Decimal decimal;
+  shortest(magnitude, decimal);
+  return write_decimal(decimal, out);
+}
+
+void append_repr(double value, std::string& out) {
+  std::array<char, kMaxFloatRepr> text;
+  out.append(text.data(), write_repr(value, text.data()));
 }
 
 void append_repr(const Number& number, std::string& out) {

@@ -108,6 +108,8 @@ TextFacts survey(std::string_view text) {
 }
 
 std::string_view strip(std::string_view text) {
+  const auto plain = [](char c) { return c > ' ' && c < '\x7f'; };
+  if (!text.empty() && plain(text.front()) && plain(text.back())) return text;
   while (!text.empty()) {
     const CodePoint first = decode(text, 0);
     if (!is_space(first.value)) break;

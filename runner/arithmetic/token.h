@@ -73,9 +73,9 @@ enum class Tok : std::uint8_t {
 
 // Byte offsets into the text the token came from.
 struct Token {
-  Tok kind = Tok::kEnd;
-  std::uint16_t begin = 0;
-  std::uint16_t end = 0;
+  Tok kind;
+  std::uint16_t begin;
+  std::uint16_t end;
 };
 
 // 200 code points, two parentheses around an f-string's expression, a newline, the end.

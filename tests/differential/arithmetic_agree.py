@@ -17,7 +17,7 @@ import sys
 import time
 
 from arithmetic_cases import Cases
-from arithmetic_reference import same, verdict
+from arithmetic_reference import is_excused, same, verdict
 
 CHUNK = 10_000
 EXTENSIONS = ["--operators", "%", "//", "**", "--functions", "sqrt", "round", "abs", "min", "max", "sum"]
@@ -38,7 +38,11 @@ def compare(program, seed, count, extended, deadline):
         for case, actual in zip(chunk, verdicts):
             expected = verdict(case, extended)
             kinds[expected.get("refused") or next(iter(expected))] += 1
-            if not same(expected, actual):
+            if same(expected, actual):
+                continue
+            if is_excused(expected) and actual.get("refused") == "whitelist":
+                kinds["(unknown \\N{name})"] += 1
+            else:
                 wrong.append((case, expected, actual))
         done += len(chunk)
     return done, kinds, wrong
