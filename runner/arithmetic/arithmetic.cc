@@ -106,11 +106,11 @@ std::string_view to_string(Refusal refusal) {
 
 Verdict evaluate(std::string_view text, const Options& options) {
   const std::string_view stripped = strip(text);
-  PlainValue value;
-  if (const std::size_t size = evaluate_plain(stripped, value)) {
+  std::array<char, kPlainSize> value;
+  if (char* const end = evaluate_plain(stripped, value.data())) {
     Verdict verdict;
     verdict.decision = Decision::kValue;
-    verdict.value.assign(value.data(), size);
+    verdict.value.assign(value.data(), end);
     return verdict;
   }
   return evaluate_stripped(stripped, options);

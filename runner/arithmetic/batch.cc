@@ -1,4 +1,7 @@
 // One line in, one line out.
+#include <array>
+#include <cstring>
+
 #include "runner/arithmetic/arithmetic.h"
 #include "runner/arithmetic/fast_path.h"
 #include "runner/arithmetic/json_string.h"
@@ -18,10 +21,14 @@ void append_error(std::string_view text, std::string& out) {
 bool append_plain(std::string_view line, std::string& out) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.size() < 2 || line.front() != '"' || line.back() != '"') return false;
-  PlainValue value;
-  const std::size_t size = evaluate_plain(line.substr(1, line.size() - 2), value);
-  if (size == 0) return false;
-  out.append("{\"value\": \"").append(value.data(), size).append("\"}\n");
+  static constexpr std::string_view kBefore = "{\"value\": \"";
+  static constexpr std::string_view kAfter = "\"}\n";
+  std::array<char, kBefore.size() + kPlainSize + kAfter.size()> text;
+  std::memcpy(text.data(), kBefore.data(), kBefore.size());
+  char* const end = evaluate_plain(line.substr(1, line.size() - 2), text.data() + kBefore.size());
+  if (end == nullptr) return false;
+  std::memcpy(end, kAfter.data(), kAfter.size());
+  out.append(text.data(), end + kAfter.size());
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "runner/arithmetic/fast_path.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -28,9 +29,6 @@ constexpr std::int64_t kExact = std::int64_t{1} << 53;
 constexpr std::array<double, 23> kTens{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-constexpr std::array<std::uint64_t, 8> kIntegerTens{1,      10,      100,       1'000,
-                                                    10'000, 100'000, 1'000'000, 10'000'000};
-
 // Whether the int is a float without rounding.
 constexpr bool is_exact(std::int64_t value) { return value <= kExact && value >= -kExact; }
 
@@ -67,7 +65,6 @@ std::uint64_t digits_value(std::uint64_t word, unsigned count) {
 struct Value {
   double real;           // the value as a float, of an int too
   std::int64_t integer;  // the value of an int
-  int height;            // of the tree below
   bool is_float;
 };
 
@@ -79,7 +76,7 @@ class Plain {
   // The value, if the whole text up to `end` is one.
   bool run(Value& value, const char* end) {
     skip_blanks();
-    return sum(value, 0) && at_ == end && value.height <= kMaxDepth && std::isfinite(value.real);
+    return sum(value, 0) && at_ == end && operators_ <= kMaxDepth && std::isfinite(value.real);
   }
 
  private:
@@ -91,6 +88,7 @@ class Plain {
     if (!product(left, brackets)) return false;
     while (*at_ == '+' || *at_ == '-') {
       const bool minus = *at_++ == '-';
+      ++operators_;
       skip_blanks();
       Value right;
       if (!product(right, brackets) || !add(left, right, minus)) return false;
@@ -103,6 +101,7 @@ class Plain {
     while (*at_ == '*' || *at_ == '/') {
       const char op = *at_++;
       if (*at_ == op) return false;  // ** or //
+      ++operators_;
       skip_blanks();
       Value right;
       if (!factor(right, brackets)) return false;
@@ -134,29 +133,28 @@ class Plain {
       skip_blanks();
     }
     if (!factor(value, brackets)) return false;
-    value.height += signs;
+    operators_ += signs;
     if (!negative) return true;
     value.real = value.is_float ? -value.real : 0.0 - value.real;  // int 0 has no sign
     return !__builtin_sub_overflow(std::int64_t{0}, value.integer, &value.integer);
   }
 
-  // Up to seven digits, with or without a point and up to seven more.
+  // A number of up to seven characters, with or without a point: it and what ends it are in one
+  // word, and the point is taken out of the digits by shifting.
   bool number(Value& value) {
-    const std::uint64_t first = load(at_);
-    const unsigned whole = digit_run(first);
+    const std::uint64_t word = load(at_);
+    const unsigned whole = digit_run(word);
+    if (whole - 1U >= 7U || (whole > 1 && *at_ == '0')) return any_number(value);
     const unsigned point = at_[whole] == '.' ? 1 : 0;
-    const std::uint64_t second = load(at_ + whole + point);
-    const unsigned fraction = point != 0 ? digit_run(second) : 0;
-    const char* const end = at_ + whole + point + fraction;
-    if (whole - 1U >= 7U || fraction >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)] ||
-        (*at_ == '0' && whole > 1))
+    const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
+    const std::uint64_t joined = point != 0 ? (word & before) | ((word >> 8U) & ~before) : word;
+    const unsigned count = digit_run(joined);
+    const char* const end = at_ + count + point;
+    if (count + point >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)])
       return any_number(value);
-    const std::uint64_t digits =
-        digits_value(first, whole) * kIntegerTens[fraction] + digits_value(second, fraction);
-    value.integer = static_cast<std::int64_t>(digits);
-    value.real = static_cast<double>(value.integer) / kTens[fraction];
+    value.integer = static_cast<std::int64_t>(digits_value(joined, count));
+    value.real = static_cast<double>(value.integer) / kTens[count - whole];
     value.is_float = point != 0;
-    value.height = 0;
     at_ = end;
     return true;
   }
@@ -169,7 +167,6 @@ class Plain {
     std::ptrdiff_t count = at_ - begin;
     if (count > 1 && *begin == '0') return false;
     value.is_float = *at_ == '.';
-    value.height = 0;
     int scale = 0;
     if (value.is_float) {
       const char* const fraction = ++at_;
@@ -215,7 +212,6 @@ class Plain {
   static bool join(Value& left, const Value& right, double real, bool overflow) {
     left.is_float |= right.is_float;
     left.real = left.is_float ? real : static_cast<double>(left.integer);
-    left.height = std::max(left.height, right.height) + 1;
     return !(overflow && !left.is_float) && std::isfinite(left.real);
   }
 
@@ -242,21 +238,20 @@ class Plain {
   }
 
   const char* at_;
+  int operators_ = 0;  // no tree is deeper than it has operators
 };
 
 }  // namespace
 
-std::size_t evaluate_plain(std::string_view text, PlainValue& out) {
-  if (text.size() > kMaxCodePoints) return 0;
+char* evaluate_plain(std::string_view text, char* out) {
+  if (text.size() > kMaxCodePoints) return nullptr;
   std::array<char, kMaxCodePoints + kPadding> padded;
   std::memcpy(padded.data(), text.data(), text.size());
   std::memset(padded.data() + text.size(), 0, kPadding);
   Value value;
-  if (!Plain(padded.data()).run(value, padded.data() + text.size())) return 0;
-  const char* const end =
-      value.is_float ? write_repr(value.real, out.data())
-                     : std::to_chars(out.data(), out.data() + out.size(), value.integer).ptr;
-  return static_cast<std::size_t>(end - out.data());
+  if (!Plain(padded.data()).run(value, padded.data() + text.size())) return nullptr;
+  if (value.is_float) return write_repr(value.real, out);
+  return std::to_chars(out, out + kPlainSize, value.integer).ptr;
 }
 
 }  // namespace runner::arithmetic

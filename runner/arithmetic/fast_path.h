@@ -2,18 +2,17 @@
 // on one line. It says nothing about anything else. Pure; no allocation; any thread.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 
 namespace runner::arithmetic {
 
 // Room for the repr of any float or 64-bit int.
-using PlainValue = std::array<char, 40>;
+inline constexpr std::size_t kPlainSize = 40;
 
-// Writes the repr of the text's value and returns its length. 0 where the text needs the full
+// Writes the repr of the text's value and returns its end. Null where the text needs the full
 // grammar, a big int, a refusal or a note: then the parser has to look at it. The text has been
 // stripped; where this succeeds it holds digits, `.`, `e`, operators, brackets and blanks only.
-std::size_t evaluate_plain(std::string_view text, PlainValue& value);
+char* evaluate_plain(std::string_view text, char* out);
 
 }  // namespace runner::arithmetic

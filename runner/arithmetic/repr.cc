@@ -1,5 +1,6 @@
 // repr() of numbers: float_repr_style "short".
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -31,16 +32,109 @@ char* write_short(double magnitude, char* out) {
   end[3] = static_cast<char>('0' + fraction / 10 % 10);
   end[4] = static_cast<char>('0' + fraction % 10);
   end += 5;
-  for (int kept = 4; kept > 1 && end[-1] == '0'; --kept) --end;
+  while (end[-1] == '0' && end[-2] != '.') --end;
   return end;
 }
 
 // The shortest decimal of a float: 0.d1d2...dn times ten to the `point`.
 struct Decimal {
-  std::array<char, 20> digits;
+  std::array<char, 32> digits{};  // at most 17 count; the others let blocks be copied
   std::size_t count = 0;
   int point = 0;
 };
+
+// Eight digits, leading zeros and all, in one word: halves, quarters, eighths side by side.
+void write_eight(std::uint64_t value, char* out) {
+  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
+  const std::uint64_t tops = ((fours * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
+  const std::uint64_t twos = tops | (fours - tops * 100U) << 16U;
+  const std::uint64_t tens = ((twos * 103U) >> 10U) & 0x000F000F000F000FU;  // / 10
+  const std::uint64_t ones = tens | (twos - tens * 10U) << 8U;
+  const std::uint64_t text = ones | 0x3030303030303030U;
+  std::memcpy(out, &text, sizeof text);
+}
+
+// Between 16 and 18 digits are likely; others go the slow way.
+void set_digits(std::uint64_t value, Decimal& out) {
+  static constexpr std::uint64_t kEight = 100'000'000;
+  static constexpr std::uint64_t kSixteen = kEight * kEight;
+  const std::uint64_t lead = value / kSixteen;
+  char* const begin = out.digits.data();
+  if (lead >= 10 || value < kSixteen / 10) {
+    out.count = static_cast<std::size_t>(std::to_chars(begin, begin + 20, value).ptr - begin);
+    return;
+  }
+  const std::size_t first = lead != 0 ? 1 : 0;
+  const std::uint64_t rest = value - lead * kSixteen;
+  *begin = static_cast<char>('0' + lead);
+  write_eight(rest / kEight, begin + first);
+  write_eight(rest % kEight, begin + first + 8);
+  out.count = 16 + first;
+}
+
+constexpr std::array<std::uint64_t, 28> make_fives() {
+  std::array<std::uint64_t, 28> fives{1};
+  for (std::size_t i = 1; i < fives.size(); ++i) fives[i] = fives[i - 1] * 5;
+  return fives;
+}
+constexpr std::array<std::uint64_t, 28> kFives = make_fives();
+
+__extension__ using Wide = unsigned __int128;
+
+// The multiples of ten to some power between two bounds, for the largest power that has any.
+struct Candidates {
+  std::uint64_t low;
+  std::uint64_t high;
+  std::uint64_t unit = 1;
+  int zeros = 0;
+
+  void shorten() {
+    for (;;) {
+      const std::uint64_t lower = (low + 9) / 10;
+      const std::uint64_t upper = high / 10;
+      if (lower > upper) return;
+      low = lower;
+      high = upper;
+      unit *= 10;
+      ++zeros;
+    }
+  }
+};
+
+// The shortest digits of a float between 10^-10 and 10^15, exactly, in integers: scaled by ten to
+// the `tens` it has 17 digits or more before the point, and the floats beside it are two units of
+// the last place of `twice` away, so what lies within one unit reads back as this float. False
+// where it does not apply: out of range, or a power of two, or a tie.
+bool middle(double magnitude, Decimal& out) {
+  static constexpr int kFraction = 52;
+  const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << kFraction) - 1);
+  const int exponent = static_cast<int>(bits >> kFraction) - 1023;
+  if (fraction == 0 || exponent < -33 || exponent > 49) return false;
+  const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
+  const int shift = kFraction + 1 - exponent - tens;
+  const std::uint64_t five = kFives[static_cast<std::size_t>(tens)];
+  const std::uint64_t mantissa = fraction | (std::uint64_t{1} << kFraction);
+  const Wide twice = Wide{2 * mantissa} * five;
+  const Wide mask = (Wide{1} << shift) - 1;
+  const Wide least = twice - five;
+  const Wide most = twice + five;
+  const std::uint64_t open = mantissa & 1U;  // the ends count where the mantissa is even
+  Candidates found{};
+  found.low = static_cast<std::uint64_t>(
+      (least + mask + (((least & mask) == 0) ? open << shift : 0)) >> shift);
+  found.high = static_cast<std::uint64_t>((most - (((most & mask) == 0) ? open : 0)) >> shift);
+  found.shorten();
+  const auto whole = static_cast<std::uint64_t>(twice >> shift);
+  std::uint64_t digits = found.unit == 10 ? whole / 10 : whole / found.unit;
+  const Wide rest = (Wide{whole - digits * found.unit} << shift) | (twice & mask);
+  const Wide half = (Wide{found.unit} << shift) >> 1U;
+  if (rest == half) return false;
+  if (rest > half) ++digits;
+  set_digits(digits, out);
+  out.point = static_cast<int>(out.count) + found.zeros - tens;
+  return true;
+}
 
 void shortest(double magnitude, Decimal& out) {
   std::array<char, 32> text;
@@ -84,9 +178,11 @@ char* write_decimal(const Decimal& decimal, char* out) {
     out = write(kZeros.substr(0, point - digits.size()), out);
     return write(".0", out);
   }
-  out = write(digits.substr(0, point), out);
-  *out++ = '.';
-  return write(digits.substr(point), out);
+  static constexpr std::size_t kBlock = 16;  // as many as stand on either side, or more
+  std::memcpy(out, digits.data(), kBlock);
+  out[point] = '.';
+  std::memcpy(out + point + 1, digits.data() + point, kBlock);
+  return out + digits.size() + 1;
 }
 
 }  // namespace
@@ -99,7 +195,7 @@ char* write_repr(double value, char* out) {
   if (magnitude == 0.0) return write("0.0", out);
   if (char* const end = write_short(magnitude, out)) return end;
   Decimal decimal;
-  shortest(magnitude, decimal);
+  if (!middle(magnitude, decimal)) shortest(magnitude, decimal);
   return write_decimal(decimal, out);
 }
 
