@@ -24,9 +24,10 @@ Verdict refused_syntax(std::string_view why) {
   return refused(Refusal::kSyntax, "not a valid expression: " + std::string(why));
 }
 
-// CR LF and CR are line feeds to Python's tokenizer. Returns how much of `out` is text.
+// CR LF and CR are line feeds to Python's tokenizer. Returns the text, in `out` if it differs.
 std::string_view translate_newlines(std::string_view text,
                                     std::array<char, 4 * kMaxCodePoints>& out) {
+  if (text.find('\r') == std::string_view::npos) return text;
   std::size_t size = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool carriage_return = text[at] == '\r';

@@ -145,9 +145,10 @@ class Plain {
     const std::uint64_t word = load(at_);
     const unsigned whole = digit_run(word);
     if (whole - 1U >= 7U || (whole > 1 && *at_ == '0')) return any_number(value);
-    const unsigned point = at_[whole] == '.' ? 1 : 0;
+    const std::uint64_t point = static_cast<std::uint64_t>(at_[whole] == '.');
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
-    const std::uint64_t joined = point != 0 ? (word & before) | ((word >> 8U) & ~before) : word;
+    const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
+    const std::uint64_t joined = word ^ ((word ^ spliced) & (0U - point));  // no branch here
     const unsigned count = digit_run(joined);
     const char* const end = at_ + count + point;
     if (count + point >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)])

@@ -66,6 +66,8 @@ bool may_continue(char32_t c) {
   return c < 0x80 ? is_ascii_word(c) : contains(kIdentifierContinue, c);
 }
 
+constexpr bool is_json_plain(char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; }
+
 void append_escape(char32_t unit, std::string& out) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += "\\u";
@@ -96,6 +98,10 @@ CodePoint decode(std::string_view text, std::size_t at) {
 TextFacts survey(std::string_view text) {
   TextFacts facts;
   for (std::size_t at = 0; at < text.size(); ++facts.code_points) {
+    if (text[at] > '\0') {  // ASCII
+      ++at;
+      continue;
+    }
     const CodePoint next = decode(text, at);
     if (next.value == 0 && facts.first_nul == std::string_view::npos)
       facts.first_nul = facts.code_points;
@@ -184,12 +190,15 @@ void append_utf8(char32_t code, std::string& out) {
 
 void append_json_escaped(std::string_view text, std::string& out) {
   for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_json_plain(text[end])) ++end;
+    out.append(text.data() + at, end - at);
+    at = end;
+    if (at == text.size()) return;
     const CodePoint next = decode(text, at);
     at += next.bytes;
     if (next.value == '"' || next.value == '\\') {
       out += '\\';
-      out += static_cast<char>(next.value);
-    } else if (next.value >= 0x20 && next.value < 0x7F) {
       out += static_cast<char>(next.value);
     } else if (next.value < 0x10000) {
       append_escape(next.value, out);
