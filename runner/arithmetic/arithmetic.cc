@@ -117,6 +117,10 @@ Verdict evaluate(std::string_view text, const Options& options) {
   return evaluate_stripped(stripped, options);
 }
 
+Verdict evaluate_in_full(std::string_view text, const Options& options) {
+  return evaluate_stripped(strip(text), options);
+}
+
 std::string to_json(const Verdict& verdict) {
   std::string out;
   append_json(verdict, out);

@@ -12,4 +12,7 @@ namespace runner::arithmetic {
 // Fills `verdict` with the value or the refusal of `tree`, which parse() made from `text`.
 void walk(std::string_view text, const Tree& tree, const Options& options, Verdict& verdict);
 
+// evaluate() by the full grammar alone: what the fast path must agree with.
+Verdict evaluate_in_full(std::string_view text, const Options& options);
+
 }  // namespace runner::arithmetic

@@ -98,7 +98,7 @@ CodePoint decode(std::string_view text, std::size_t at) {
 TextFacts survey(std::string_view text) {
   TextFacts facts;
   for (std::size_t at = 0; at < text.size(); ++facts.code_points) {
-    if (text[at] > '\0') {  // ASCII
+    if (byte_at(text, at) - 1U < 0x7FU) {  // ASCII, but for NUL
       ++at;
       continue;
     }
