@@ -87,11 +87,11 @@ class Plain {
   bool sum(Value& left, int brackets) {
     if (!product(left, brackets)) return false;
     while (*at_ == '+' || *at_ == '-') {
-      const bool minus = *at_++ == '-';
+      const char op = *at_++;
       ++operators_;
       skip_blanks();
       Value right;
-      if (!product(right, brackets) || !add(left, right, minus)) return false;
+      if (!product(right, brackets) || !add(left, right, op)) return false;
     }
     return true;
   }
@@ -209,25 +209,27 @@ class Plain {
     return std::from_chars(begin, at_, value.real).ec == std::errc{};
   }
 
-  // The result of an operation; false where an infinity or a big int came out.
-  static bool join(Value& left, const Value& right, double real, bool overflow) {
+  // The result of an operation; false where it is infinite.
+  static bool join(Value& left, const Value& right, double real) {
     left.is_float |= right.is_float;
     left.real = left.is_float ? real : static_cast<double>(left.integer);
-    return !(overflow && !left.is_float) && std::isfinite(left.real);
+    return std::isfinite(left.real);
   }
 
-  static bool add(Value& left, const Value& right, bool minus) {
+  // False also where a big int came out.
+  static bool add(Value& left, const Value& right, char op) {
+    const bool minus = op == '-';
     const double real = left.real + (minus ? -right.real : right.real);
     const bool overflow = minus
                               ? __builtin_sub_overflow(left.integer, right.integer, &left.integer)
                               : __builtin_add_overflow(left.integer, right.integer, &left.integer);
-    return join(left, right, real, overflow);
+    return join(left, right, real) && (left.is_float || !overflow);
   }
 
   static bool multiply(Value& left, const Value& right) {
     const double real = left.real * right.real;
     const bool overflow = __builtin_mul_overflow(left.integer, right.integer, &left.integer);
-    return join(left, right, real, overflow);
+    return join(left, right, real) && (left.is_float || !overflow);
   }
 
   static bool divide(Value& left, const Value& right) {
@@ -235,7 +237,7 @@ class Plain {
     if (right.real == 0.0 || !(exact || left.is_float || right.is_float)) return false;
     const double real = left.real / right.real;
     left.is_float = true;
-    return join(left, right, real, false);
+    return join(left, right, real);
   }
 
   const char* at_;

@@ -115,9 +115,9 @@ class FormatScan {
   // Literals and expressions in turn, to the end of the text or of this format spec.
   Failure pieces(int depth) {
     for (;;) {
-      bool doubled = false;
-      if (const Failure failure = literal(depth, doubled)) return failure;
-      if (doubled) continue;
+      doubled_ = false;
+      if (const Failure failure = literal(depth)) return failure;
+      if (doubled_) continue;
       if (at_end() || text_[at_] == '}') break;
       if (const Failure failure = expression(depth)) return failure;
     }
@@ -125,7 +125,7 @@ class FormatScan {
   }
 
   // Text up to a brace. A doubled brace stands for itself, but not in a format spec.
-  Failure literal(int depth, bool& doubled) {
+  Failure literal(int depth) {
     const std::size_t begin = at_;
     std::size_t end = text_.size();
     while (!at_end()) {
@@ -140,7 +140,7 @@ class FormatScan {
       if (c != '{' && c != '}') continue;
       if (depth == 0 && !at_end() && text_[at_] == c) {
         end = at_++;
-        doubled = true;
+        doubled_ = true;
       } else {
         if (depth == 0 && c == '}') return {"f-string: a single '}' can't stand here", 0};
         end = --at_;
@@ -193,6 +193,7 @@ class FormatScan {
   std::string_view text_;
   Escapes escapes_;
   std::size_t at_ = 0;
+  bool doubled_ = false;  // the literal just read ended in a brace that stands for itself
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 
     arithmetic_bench.py PROGRAM [--check]
 
-PROGRAM is arithmetic_bench. With --check, exit status 1 where a target is missed: at least 100 times
-as fast as Python on what a model writes, and 1,000,000 verdicts a second in batch mode.
+PROGRAM is arithmetic_bench. With --check, exit status 1 where a target is missed: at least
+100 times as fast as Python on what a model writes, and 1,000,000 verdicts a second in batch mode.
 """
 import ast
 import json
@@ -102,7 +102,8 @@ def main():
     refused = [r.choice(REFUSED) for _ in calculations]
     missed = False
     print("inputs            python ns  evaluate ns   ratio  batch ns  batch verdicts/s")
-    for name, texts in (("calculations", calculations), ("15% refused", mixed), ("all refused", refused)):
+    for name, texts in (("calculations", calculations), ("15% refused", mixed),
+        ("all refused", refused)):
         python, ours = measure(sys.argv[1], texts)
         ratio, rate = python / ours["evaluate_ns"], 1e9 / ours["batch_ns"]
         print(

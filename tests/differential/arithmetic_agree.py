@@ -20,7 +20,8 @@ from arithmetic_cases import Cases
 from arithmetic_reference import is_excused, same, verdict
 
 CHUNK = 10_000
-EXTENSIONS = ["--operators", "%", "//", "**", "--functions", "sqrt", "round", "abs", "min", "max", "sum"]
+EXTENSIONS = ["--operators", "%", "//", "**", "--functions", "sqrt", "round", "abs", "min", "max",
+    "sum"]
 
 
 def compare(program, seed, count, extended, deadline):
@@ -30,8 +31,10 @@ def compare(program, seed, count, extended, deadline):
     while done < count and time.monotonic() < deadline:
         chunk = list(itertools.islice(cases, min(CHUNK, count - done)))
         lines = "".join(json.dumps(case) + "\n" for case in chunk)
+        chunk = [json.loads(line) for line in lines.splitlines()]  # joins surrogate pairs
         command = [program] + (EXTENSIONS if extended else [])
-        answer = subprocess.run(command, input=lines, stdout=subprocess.PIPE, encoding="ascii", check=True)
+        answer = subprocess.run(command, input=lines, stdout=subprocess.PIPE, encoding="ascii",
+            check=True)
         verdicts = [json.loads(line) for line in answer.stdout.splitlines()]
         if len(verdicts) != len(chunk):
             raise SystemExit(f"{len(chunk)} lines in, {len(verdicts)} out")
@@ -62,7 +65,8 @@ def main():
     began = time.monotonic()
     share = -(-options.cases // options.jobs)
     seeds = [options.seed * 1000 + job for job in range(options.jobs)]
-    work = [(options.program, seed, share, options.extended, began + options.seconds) for seed in seeds]
+    work = [(options.program, seed, share, options.extended, began + options.seconds)
+        for seed in seeds]
     with multiprocessing.Pool(options.jobs) as pool:
         results = pool.starmap(compare, work)
     total = sum(done for done, _, _ in results)
@@ -72,7 +76,10 @@ def main():
         print(f"DIFFERS {case!r}\n  python    {expected}\n  sandglass {actual}")
     seconds = time.monotonic() - began
     mode = "extended" if options.extended else "plain"
-    print(f"{total} cases, {mode}, seed {options.seed}, {len(wrong)} disagreements, {seconds:.1f} s: {dict(kinds.most_common())}")
+    print(
+        f"{total} cases, {mode}, seed {options.seed}, {len(wrong)} disagreements, "
+        f"{seconds:.1f} s: {dict(kinds.most_common())}"
+    )
     return 1 if wrong or total < min(options.cases, CHUNK) else 0
 
 

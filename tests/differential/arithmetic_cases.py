@@ -11,16 +11,24 @@ from arithmetic_grammar import Grammar
 
 SPACES = [" ", "  ", "\t", "\f", " \t", "\\\n", "\\\r\n", " \\\n "]
 ODD = (
-    list("\0\x01\t\n\x0b\f\r\x1c\x1f\x7f\x85\xa0") + list("\u00e9\u0661\uff11\uff0b\u2212\u00d7\u00f7\u2028")
+    list("\0\x01\t\n\x0b\f\r\x1c\x1f\x7f\x85\xa0")
+    + list("\u00e9\u0661\uff11\uff0b\u2212\u00d7\u00f7\u2028")
     + ["\u3000", "\ufeff", "\u200b", "\ud800", "\udfff", "\U0001f600", "\u00b2", "\u0301", "\u2118"]
     + ["\uff53\uff51\uff52\uff54", "\U0001d530um", "\uff49\uff46", "\u037a", "\u0e33", "\u1885"]
 )
 TOKENS = (
-    "False None True and as assert async await break class continue def del elif else except finally for "
-    "from global if import in is lambda nonlocal not or pass raise return try while with yield match case "
-    "_ print x y f sqrt round abs min max sum 1 2 0 3.5 .5 1. 1e3 0x1f 0b1 0o7 1j 00 1_0 'a' b'a' f'{x}' "
-    "\"\" r'\\' + - * / // % @ ** << >> & | ^ ~ < > <= >= == != <> = := -> += **= ... . , : ; ! ( ) [ ] { }"
+    "False None True and as assert async await break class continue def del elif else except "
+    "finally for from global if import in is lambda nonlocal not or pass raise return try while "
+    "with yield match case _ print x y f sqrt round abs min max sum "
+    "1 2 0 3.5 .5 1. 1e3 0x1f 0b1 0o7 1j 00 1_0 'a' b'a' f'{x}' \"\" r'\\' "
+    "+ - * / // % @ ** << >> & | ^ ~ < > <= >= == != <> = := -> += **= ... . , : ; ! "
+    "( ) [ ] { }"
 ).split()
+NUMBERS = (
+    "0 1 2 3 5 7 10 100 0.1 .5 5. 1e3 1E-3 1_000 1e400 9007199254740993 0.0 1e22 1e23 1e16 1e-5"
+).split()
+
+
 def static_cases():
     """Cases chosen by hand: `|` stands between two, `§` for a line feed."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "arithmetic_static.txt")
@@ -53,9 +61,10 @@ class Cases:
         self.grammar = Grammar(self.random)
         self.corpus = static_cases() + library_expressions()
         self.makers = [
-            (self.arithmetic, 22), (self.calculation, 12), (self.number_soup, 10), (self.operator_soup, 7),
-            (self.token_soup, 12), (self.python, 14), (self.mutated, 30), (self.string, 10),
-            (self.boundary, 4), (self.noise, 3), (self.reply, 2), (self.unparsed, 6), (self.extended, 12),
+            (self.arithmetic, 22), (self.calculation, 12), (self.number_soup, 10),
+            (self.operator_soup, 7), (self.token_soup, 12), (self.python, 14), (self.mutated, 30),
+            (self.string, 10), (self.boundary, 4), (self.noise, 3), (self.reply, 2), (self.unparsed, 6),
+            (self.extended, 12),
         ]
         self.weights = [weight for _, weight in self.makers]
 
@@ -70,7 +79,8 @@ class Cases:
         if self.random.random() < 0.08:
             text = self.relayout(text)
         if self.random.random() < 0.05:
-            text = self.random.choice(["", " ", "\n", "\u2003", "\x1f"]) + text + self.random.choice([" ", "\n", "\xa0"])
+            text = self.random.choice(["", " ", "\n", "\u2003", "\x1f"]) + text
+            text += self.random.choice([" ", "\n", "\xa0"])
         return text
 
     # numbers and arithmetic
@@ -89,7 +99,7 @@ class Cases:
         if kind < 0.82:
             return r.choice([hex, oct, bin])(r.getrandbits(r.choice([3, 8, 30, 64, 90])))
         if kind < 0.9:
-            return r.choice("0 1 2 3 5 7 10 100 0.1 .5 5. 1e3 1E-3 1_000 1e400 9007199254740993 0.0 1e22 1e23 1e16 1e-5".split())
+            return r.choice(NUMBERS)
         if kind < 0.95:
             return f"{r.randrange(10**6):_}.{r.randrange(1000)}"
         return repr(r.getrandbits(64) / 2 ** r.randrange(0, 80))
@@ -115,7 +125,8 @@ class Cases:
     def calculation(self):
         """The kind a model writes."""
         r = self.random
-        terms = [f"{r.uniform(0, 999):.2f}" if r.random() < 0.6 else str(r.randrange(1000)) for _ in range(r.randrange(2, 7))]
+        terms = [f"{r.uniform(0, 999):.2f}" if r.random() < 0.6 else str(r.randrange(1000))
+            for _ in range(r.randrange(2, 7))]
         text = terms[0]
         for term in terms[1:]:
             text += f" {r.choice('+-*/')} {term}"
@@ -129,7 +140,8 @@ class Cases:
         def value(depth=0):
             kind = r.random()
             if depth > 4 or kind < 0.3:
-                return r.choice([self.number(), str(r.randrange(20)), f"{r.randrange(-9, 9)}.5", str(r.randrange(-400, 400))])
+                return r.choice([self.number(), str(r.randrange(20)), f"{r.randrange(-9, 9)}.5",
+                    str(r.randrange(-400, 400))])
             if kind < 0.75:
                 left, right = value(depth + 1), value(depth + 1)
                 text = f"{left} {r.choice(['%', '//', '**', '+', '-', '*', '/'])} {right}"
@@ -141,7 +153,8 @@ class Cases:
             if name in ("min", "max", "sum") and r.random() < 0.7:
                 items = f"[{items}]" if r.random() < 0.7 else f"({items},)" if items else "()"
             if name == "round" and r.random() < 0.7:
-                items = f"{self.number()}, {r.choice([r.randrange(-30, 30), r.randrange(-330, 330), r.randrange(4)])}"
+                digits = r.choice([r.randrange(-30, 30), r.randrange(-330, 330), r.randrange(4)])
+                items = f"{self.number()}, {digits}"
             return f"{name}({items})"
 
         return value()
@@ -152,11 +165,13 @@ class Cases:
             text = self.number()
             for _ in range(r.randrange(1, 3)):
                 at = r.randrange(len(text) + 1)
-                text = text[:at] + r.choice("0123456789__..eExXoObBjJaf+-") + text[at + r.randrange(2) :]
+                text = text[:at] + r.choice("0123456789__..eExXoObBjJaf+-") + text[
+                    at + r.randrange(2) :]
         else:
             text = "".join(r.choice("00123789__..eExXoObBjJ+-f") for _ in range(r.randrange(1, 9)))
         if r.random() < 0.3:
-            text += r.choice(["if 1 else 2", "else 2", "or 1", "and 1", "in x", "is x", "not in x", "for x in y", "jif 1else 2", "l"])
+            text += r.choice(["if 1 else 2", "else 2", "or 1", "and 1", "in x", "is x", "not in x",
+                "for x in y", "jif 1else 2", "l"])
             if r.random() < 0.3:
                 text = "1if 1" + text
         return text
@@ -164,7 +179,8 @@ class Cases:
     def operator_soup(self):
         r = self.random
         return "".join(
-            r.choice(["1", "2", "0", "3.5", "x", "+", "-", "*", "/", "(", ")", " ", "**", "//", "%", ",", "~", "1", "(1)", "=", "<"])
+            r.choice(["1", "2", "0", "3.5", "x", "+", "-", "*", "/", "(", ")", " ", "**", "//", "%",
+            ",", "~", "1", "(1)", "=", "<"])
             for _ in range(r.randrange(1, 14))
         )
 
@@ -212,7 +228,8 @@ class Cases:
             if action < 0.3:
                 text = text[:at] + text[at + 1 :]
             elif action < 0.6:
-                text = text[:at] + r.choice("0123456789_.eExj+-*/()[]{},:=~@%&|^<>!'\"#\\ \t\n\rabfrulnNx$?;`") + text[at:]
+                text = text[:at] + r.choice(
+                    "0123456789_.eExj+-*/()[]{},:=~@%&|^<>!'\"#\\ \t\n\rabfrulnNx$?;`") + text[at:]
             elif action < 0.7:
                 text = text[:at] + r.choice(ODD) + text[at:]
             elif action < 0.8:
@@ -231,7 +248,8 @@ class Cases:
             text += self.random.choice(["", " "]) + self.grammar.string()
         if self.random.random() < 0.3:
             at = self.random.randrange(len(text) + 1)
-            text = text[:at] + self.random.choice("{}{}!:=\\'\"xuUN0\n#([])<> é") + text[at + self.random.randrange(2) :]
+            text = text[:at] + self.random.choice("{}{}!:=\\'\"xuUN0\n#([])<> é") + text[
+                at + self.random.randrange(2) :]
         return text
 
     # edges
@@ -251,27 +269,33 @@ class Cases:
         if kind == 4:
             return r.choice(["é", "1", "'", "\U0001f600", "\ud800", " "]) * r.randrange(195, 206)
         if kind == 5:
-            return "1" + "".join(r.choice(["+1/0", "+f()", "*1e400", "-x", "+1", "**2"]) for _ in range(r.randrange(1, 36)))
+            return "1" + "".join(r.choice(["+1/0", "+f()", "*1e400", "-x", "+1", "**2"])
+                for _ in range(r.randrange(1, 36)))
         if kind == 6:
             n = r.randrange(1, 60)
             opening = "".join(r.choice("([{") for _ in range(n))
             closing = "".join({"(": ")", "[": "]", "{": "}"}[c] for c in reversed(opening))
             return opening + r.choice(["1", "", "1,", "x for x in y"]) + closing
         if kind == 7:
-            return "1" + "".join(f"{r.choice('*/')}{r.randrange(1, 10**r.randrange(1, 30))}" for _ in range(r.randrange(1, 12)))
+            return "1" + "".join(f"{r.choice('*/')}{r.randrange(1, 10**r.randrange(1, 30))}"
+                for _ in range(r.randrange(1, 12)))
         return "0x" + "f" * r.randrange(1, 198)
 
     def noise(self):
         r = self.random
         if r.random() < 0.5:
-            return "".join(chr(r.choice([r.randrange(128), r.randrange(0x3000), r.randrange(0x110000)])) for _ in range(r.randrange(1, 12)))
+            return "".join(chr(r.choice(
+                [r.randrange(128), r.randrange(0x3000), r.randrange(0x110000)]))
+                for _ in range(r.randrange(1, 12)))
         text = "".join(r.choice(ODD + list("ab1_")) for _ in range(r.randrange(1, 5)))
         return r.choice(["", "1+", "x", "'"]) + text + r.choice(["", "+1", "y", "'"])
 
     def reply(self):
         r = self.random
-        word = r.choice(["NONE", "none", "None", "nonE", "", "NONE.", "N0NE", "\u0274one", "NO\u0274E", "NONE\u0301"])
-        return r.choice(["", " ", "\n", "\u2009", "\x1c", "\x85", "\u200b"]) + word + r.choice(["", " ", "\n\n", "\u3000"])
+        word = r.choice(["NONE", "none", "None", "nonE", "", "NONE.", "N0NE", "\u0274one",
+            "NO\u0274E", "NONE\u0301"])
+        return r.choice(["", " ", "\n", "\u2009", "\x1c", "\x85", "\u200b"]) + word + r.choice(
+            ["", " ", "\n\n", "\u3000"])
 
     def relayout(self, text):
         """Other spaces, line ends and comments, wherever they may or may not stand."""
@@ -279,5 +303,7 @@ class Cases:
         for _ in range(r.randrange(1, 4)):
             places = [m.start() for m in re.finditer(r" |(?<=\W)|(?=\W)", text)]
             at = r.choice(places) if places else 0
-            text = text[:at] + r.choice(SPACES + ["\n", "\r", "\n ", "#c\n", " # é\n", "\n\f", "\x0b", "\n\n", "\\", "\n#c\n"]) + text[at:]
+            text = text[:at] + r.choice(
+                SPACES + ["\n", "\r", "\n ", "#c\n", " # é\n", "\n\f", "\x0b", "\n\n", "\\",
+                "\n#c\n"]) + text[at:]
         return text

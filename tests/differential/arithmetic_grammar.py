@@ -2,7 +2,8 @@
 trees for ast.unparse."""
 import ast
 
-NAMES = ["x", "y", "a", "b", "f", "match", "case", "_", "\u00e9t\u00e9", "sqrt", "max", "print", "\ufb01", "\u212b"]
+NAMES = ["x", "y", "a", "b", "f", "match", "case", "_", "\u00e9t\u00e9", "sqrt", "max", "print",
+    "\ufb01", "\u212b"]
 BINARY = ["+", "-", "*", "/", "//", "%", "@", "**", "<<", ">>", "&", "|", "^"]
 COMPARE = ["<", ">", "<=", ">=", "==", "!=", "in", "not in", "is", "is not"]
 
@@ -39,8 +40,10 @@ class Grammar:
         if self.left < 0:
             return self.leaf()
         return self.pick(
-            self.leaf, self.binary, self.binary, self.unary, self.compare, self.boolean, self.ternary, self.lambda_,
-            self.call, self.call, self.subscript, self.attribute, self.display, self.display, self.comprehension,
+            self.leaf, self.binary, self.binary, self.unary, self.compare, self.boolean,
+                self.ternary, self.lambda_,
+            self.call, self.call, self.subscript, self.attribute, self.display, self.display,
+                self.comprehension,
             self.group, self.await_, self.string, self.operand,
         )
 
@@ -49,11 +52,13 @@ class Grammar:
         if self.chance(0.08) or self.left < 0:
             return self.expr() if self.left > 0 else self.leaf()
         self.left -= 1
-        return self.pick(self.leaf, self.leaf, self.group, self.call, self.attribute, self.subscript, self.display, self.string)
+        return self.pick(self.leaf, self.leaf, self.group, self.call, self.attribute,
+            self.subscript, self.display, self.string)
 
     def leaf(self):
         return self.random.choice(
-            [self.name(), self.name(), "1", "2.5", "0x1F", "1j", "True", "None", "...", "'s'", "b'b'", "10_000", "1e400"]
+            [self.name(), self.name(), "1", "2.5", "0x1F", "1j", "True", "None", "...", "'s'",
+            "b'b'", "10_000", "1e400"]
         )
 
     def binary(self):
@@ -69,7 +74,8 @@ class Grammar:
         return text
 
     def boolean(self):
-        return f" {self.random.choice(['and', 'or'])} ".join(self.operand() for _ in range(self.random.choice([2, 3])))
+        return f" {self.random.choice(['and', 'or'])} ".join(self.operand()
+            for _ in range(self.random.choice([2, 3])))
 
     def ternary(self):
         return f"{self.operand()} if {self.operand()} else {self.expr()}"
@@ -78,7 +84,8 @@ class Grammar:
         return f"await {self.operand()}"
 
     def group(self):
-        inner = self.pick(self.expr, self.expr, self.walrus, self.yield_, self.generator, self.starred)
+        inner = self.pick(self.expr, self.expr, self.walrus, self.yield_, self.generator,
+            self.starred)
         return f"({inner})" if not self.chance(0.15) else f"({inner},)"
 
     def walrus(self):
@@ -105,7 +112,8 @@ class Grammar:
     def clauses(self):
         text = ""
         for _ in range(self.random.choice([1, 1, 2])):
-            text += f"{self.random.choice(['', '', '', 'async '])}for {self.targets()} in {self.operand()} "
+            text += self.random.choice(["", "", "", "async "])
+            text += f"for {self.targets()} in {self.operand()} "
             for _ in range(self.random.choice([0, 0, 1, 2])):
                 text += f"if {self.pick(self.operand, self.operand, self.expr)} "
         return text.rstrip() if self.chance(0.5) else text
@@ -212,7 +220,9 @@ class Grammar:
     # strings
 
     def string(self):
-        prefix = self.random.choice(["", "", "", "f", "f", "f", "r", "b", "rb", "bR", "fr", "Rf", "u", "F", "B", "ur", "bf"])
+        prefix = self.random.choice(
+            ["", "", "", "f", "f", "f", "r", "b", "rb", "bR", "fr", "Rf", "u", "F", "B", "ur",
+            "bf"])
         quote = self.random.choice(["'", '"', "'''", '"""'])
         formatted = "f" in prefix.lower()
         pieces = [
@@ -223,8 +233,10 @@ class Grammar:
 
     def piece(self):
         return self.random.choice(
-            ["a", " ", "1", "é", "\\n", "\\x41", "\\x4", "\\u0041", "\\u41", "\\U00000041", "\\U00110000", "\\N", "\\N{", "\\N{}",
-             "\\101", "\\9", "\\'", '\\"', "\\\\", "\\\n", "\n", "{{", "}}", "{", "}", "\\{", "#", "'", '"', "\\é", "\U0001f600", "\\q"]
+            ["a", " ", "1", "é", "\\n", "\\x41", "\\x4", "\\u0041", "\\u41", "\\U00000041",
+            "\\U00110000", "\\N", "\\N{", "\\N{}",
+             "\\101", "\\9", "\\'", '\\"', "\\\\", "\\\n", "\n", "{{", "}}", "{", "}", "\\{", "#",
+                 "'", '"', "\\é", "\U0001f600", "\\q"]
         )
 
     def replacement(self, quote, depth=0):
@@ -232,8 +244,11 @@ class Grammar:
         other = {"'": '"', '"': "'", "'''": '"', '"""': "'"}[quote]
         inner = self.pick(
             self.name, self.name, self.expr, self.expr, self.yield_, self.walrus, self.starred,
-            lambda: f"x[{other}k{other}]", lambda: f"f{other}{{y}}{other}", lambda: "", lambda: " x ", lambda: "x!=y",
-            lambda: self.random.choice(["a=b", "a==b", "a<b", "a>=b", "a>b", "a:=b", "(a:=b)", "lambda x: 1", "{1: 2}", "(", ")", "a)b(", "'''"]),
+            lambda: f"x[{other}k{other}]", lambda: f"f{other}{{y}}{other}", lambda: "",
+            lambda: " x ", lambda: "x!=y",
+            lambda: self.random.choice(
+            ["a=b", "a==b", "a<b", "a>=b", "a>b", "a:=b", "(a:=b)", "lambda x: 1", "{1: 2}", "(",
+            ")", "a)b(", "'''"]),
         )
         text = "{" + inner
         if self.chance(0.12):
@@ -241,7 +256,9 @@ class Grammar:
         if self.chance(0.25):
             text += "!" + self.random.choice(["r", "s", "a", "x", "", "rr", " r", "r ", "é"])
         if self.chance(0.3):
-            text += ":" + self.random.choice([">10", "", "{y}", ".{y}f", "{{", "}}", "{y:{z}}", "{y!r}", "\\x41", "\\x", "é", "{", "!r"])
+            text += ":" + self.random.choice(
+                [">10", "", "{y}", ".{y}f", "{{", "}}", "{y:{z}}", "{y!r}", "\\x41", "\\x", "é",
+                "{", "!r"])
             if depth < 2 and self.chance(0.2):
                 text += self.replacement(quote, depth + 1)
         return text + ("}" if self.chance(0.95) else "")
@@ -252,26 +269,36 @@ class Grammar:
         r = self.random
         if depth <= 0 or self.chance(0.15):
             return r.choice([
-                ast.Constant(r.choice([0, 1, 2.5, 10**20, 1e300, "s", b"b", None, True, ..., 2j, "{'", "\n"])),
+                ast.Constant(r.choice(
+                [0, 1, 2.5, 10**20, 1e300, "s", b"b", None, True, ..., 2j, "{'", "\n"])),
                 ast.Name(r.choice(NAMES), ast.Load()),
             ])
         sub = lambda: self.tree(depth - 1)
         target = lambda: r.choice([
-            ast.Name("x", ast.Store()), ast.Attribute(sub(), "a", ast.Store()), ast.Subscript(sub(), sub(), ast.Store()),
-            ast.Tuple([ast.Name("x", ast.Store()), ast.Starred(ast.Name("y", ast.Store()), ast.Store())], ast.Store()),
+            ast.Name("x", ast.Store()), ast.Attribute(sub(), "a", ast.Store()),
+            ast.Subscript(sub(), sub(), ast.Store()),
+            ast.Tuple([ast.Name("x", ast.Store()),
+            ast.Starred(ast.Name("y", ast.Store()), ast.Store())], ast.Store()),
         ])
-        clause = lambda: ast.comprehension(target(), sub(), [sub() for _ in range(r.randrange(2))], r.randrange(2))
-        operators = [ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.Pow, ast.MatMult, ast.LShift, ast.BitOr]
+        clause = lambda: ast.comprehension(target(), sub(), [sub() for _ in range(r.randrange(2))],
+            r.randrange(2))
+        operators = [ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.Pow,
+            ast.MatMult, ast.LShift, ast.BitOr]
         makers = [
             lambda: ast.BinOp(sub(), r.choice(operators)(), sub()),
             lambda: ast.BinOp(sub(), r.choice(operators[:4])(), sub()),
             lambda: ast.UnaryOp(r.choice([ast.UAdd, ast.USub, ast.Not, ast.Invert])(), sub()),
             lambda: ast.BoolOp(r.choice([ast.And, ast.Or])(), [sub(), sub()]),
-            lambda: ast.Compare(sub(), [r.choice([ast.Lt, ast.In, ast.IsNot, ast.NotIn, ast.Eq])() for _ in "ab"], [sub(), sub()]),
+            lambda: ast.Compare(sub(),
+            [r.choice([ast.Lt, ast.In, ast.IsNot, ast.NotIn, ast.Eq])() for _ in "ab"],
+            [sub(), sub()]),
             lambda: ast.IfExp(sub(), sub(), sub()),
-            lambda: ast.Call(sub(), [sub(), ast.Starred(sub(), ast.Load())], [ast.keyword(r.choice(["k", None]), sub())]),
+            lambda: ast.Call(sub(), [sub(), ast.Starred(sub(), ast.Load())],
+            [ast.keyword(r.choice(["k", None]), sub())]),
             lambda: ast.Attribute(sub(), "a", ast.Load()),
-            lambda: ast.Subscript(sub(), r.choice([sub(), ast.Slice(sub(), None, sub()), ast.Tuple([sub(), ast.Slice()], ast.Load())]), ast.Load()),
+            lambda: ast.Subscript(sub(),
+            r.choice([sub(), ast.Slice(sub(), None, sub()),
+            ast.Tuple([sub(), ast.Slice()], ast.Load())]), ast.Load()),
             lambda: ast.List([sub() for _ in range(r.randrange(3))], ast.Load()),
             lambda: ast.Tuple([sub() for _ in range(r.randrange(3))], ast.Load()),
             lambda: ast.Set([sub(), sub()]),
@@ -282,7 +309,9 @@ class Grammar:
             lambda: ast.Yield(r.choice([None, sub()])),
             lambda: ast.YieldFrom(sub()),
             lambda: ast.NamedExpr(ast.Name("x", ast.Store()), sub()),
-            lambda: ast.Lambda(ast.arguments([ast.arg("p")], [ast.arg("q")], ast.arg("r"), [ast.arg("s")], [sub()], None, [sub()]), sub()),
-            lambda: ast.JoinedStr([ast.Constant("t"), ast.FormattedValue(sub(), r.choice([-1, 114]), None)]),
+            lambda: ast.Lambda(ast.arguments([ast.arg("p")], [ast.arg("q")], ast.arg("r"),
+            [ast.arg("s")], [sub()], None, [sub()]), sub()),
+            lambda: ast.JoinedStr(
+            [ast.Constant("t"), ast.FormattedValue(sub(), r.choice([-1, 114]), None)]),
         ]
         return r.choice(makers)()

@@ -1,7 +1,7 @@
 """What CPython itself says: the verdict that the restricted mode must agree with.
 
-The walk is the whitelist walk in its plainest form; `extended=True` adds the operators and functions
-a policy can allow, with the same bounds as runner/arithmetic/arithmetic.h.
+The walk is the whitelist walk in its plainest form; `extended=True` adds the operators and
+functions a policy can allow, with the same bounds as runner/arithmetic/arithmetic.h.
 """
 import ast
 import math
@@ -14,7 +14,8 @@ MAX_INTEGER_BITS = 4096
 
 warnings.simplefilter("ignore")
 
-BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv}
 UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 
 
@@ -138,7 +139,7 @@ def verdict(reply, extended=False):
 
 
 def is_excused(expected):
-    """The one exception: whether Unicode has the name in \\N{...} is not known without its table."""
+    """The one exception: that Unicode has no such name as in \\N{...} takes its table to know."""
     return "unknown Unicode character name" in expected.get("message", "")
 
 
