@@ -73,30 +73,39 @@ class Plain {
   // `text` is followed by kPadding zero bytes.
   explicit Plain(const char* text) : at_(text) {}
 
-  // The value, if the whole text up to `end` is one.
-  bool run(Value& value, const char* end) {
+  // Whether the whole text up to `end` is an expression: then result() is its value.
+  bool run(const char* end) {
     skip_blanks();
-    return sum(value, 0) && at_ == end && operators_ <= kMaxDepth && std::isfinite(value.real);
+    return sum(0) && at_ == end && operators_ <= kMaxDepth && std::isfinite(result_.real);
   }
+
+  const Value& result() const { return result_; }
 
  private:
   void skip_blanks() {
     while (*at_ == ' ') ++at_;
   }
 
-  bool sum(Value& left, int brackets) {
-    if (!product(left, brackets)) return false;
-    while (*at_ == '+' || *at_ == '-') {
-      const char op = *at_++;
-      ++operators_;
+  // Terms and the factors in them; the value goes to result_.
+  bool sum(int brackets) {
+    Value total{};
+    char sign = '\0';
+    for (;; ++operators_) {
+      Value term;
+      if (!product(term, brackets)) return false;
+      if (sign == '\0')
+        total = term;
+      else if (!add(total, term, sign))
+        return false;
+      if (*at_ != '+' && *at_ != '-') break;
+      sign = *at_++;
       skip_blanks();
-      Value right;
-      if (!product(right, brackets) || !add(left, right, op)) return false;
     }
+    result_ = total;
     return true;
   }
 
-  bool product(Value& left, int brackets) {
+  [[gnu::always_inline]] bool product(Value& left, int brackets) {
     if (!factor(left, brackets)) return false;
     while (*at_ == '*' || *at_ == '/') {
       const char op = *at_++;
@@ -105,54 +114,58 @@ class Plain {
       skip_blanks();
       Value right;
       if (!factor(right, brackets)) return false;
-      if (!(op == '*' ? multiply(left, right) : divide(left, right))) return false;
+      if (!multiply_or_divide(left, right, op)) return false;
     }
     return true;
   }
 
-  bool factor(Value& value, int brackets) {
-    if (*at_ == '+' || *at_ == '-') return signed_factor(value, brackets);
-    if (*at_ == '(') {
-      if (brackets >= kMaxDepth) return false;
-      ++at_;
-      skip_blanks();
-      if (!sum(value, brackets + 1) || *at_ != ')') return false;
-      ++at_;
-    } else if (!number(value)) {
-      return false;
+  // Most factors are short numbers: those are read right here, and nothing is put in memory.
+  [[gnu::always_inline]] bool factor(Value& value, int brackets) {
+    if (!short_number(value)) {
+      if (!other_factor(brackets)) return false;
+      value = result_;
     }
     skip_blanks();
     return true;
   }
 
-  bool signed_factor(Value& value, int brackets) {
-    int signs = 0;
+  // Signs, brackets and every other number; the value goes to result_.
+  bool other_factor(int brackets) {
+    if (*at_ == '+' || *at_ == '-') return signed_factor(brackets);
+    if (*at_ != '(') return any_number(result_);
+    if (brackets >= kMaxDepth) return false;
+    ++at_;
+    skip_blanks();
+    if (!sum(brackets + 1) || *at_ != ')') return false;
+    ++at_;
+    return true;
+  }
+
+  bool signed_factor(int brackets) {
     bool negative = false;
-    for (; *at_ == '+' || *at_ == '-'; ++signs) {
+    for (; *at_ == '+' || *at_ == '-'; ++operators_) {
       negative ^= *at_++ == '-';
       skip_blanks();
     }
-    if (!factor(value, brackets)) return false;
-    operators_ += signs;
+    if (!short_number(result_) && !other_factor(brackets)) return false;
     if (!negative) return true;
-    value.real = value.is_float ? -value.real : 0.0 - value.real;  // int 0 has no sign
-    return !__builtin_sub_overflow(std::int64_t{0}, value.integer, &value.integer);
+    result_.real = result_.is_float ? -result_.real : 0.0 - result_.real;  // int 0 has no sign
+    return !__builtin_sub_overflow(std::int64_t{0}, result_.integer, &result_.integer);
   }
 
   // A number of up to seven characters, with or without a point: it and what ends it are in one
-  // word, and the point is taken out of the digits by shifting.
-  bool number(Value& value) {
+  // word, and the point is taken out of the digits by shifting. False leaves the cursor alone.
+  [[gnu::always_inline]] bool short_number(Value& value) {
     const std::uint64_t word = load(at_);
     const unsigned whole = digit_run(word);
-    if (whole - 1U >= 7U || (whole > 1 && *at_ == '0')) return any_number(value);
+    if (whole - 1U >= 7U || (whole > 1 && *at_ == '0')) return false;
     const std::uint64_t point = static_cast<std::uint64_t>(at_[whole] == '.');
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t joined = word ^ ((word ^ spliced) & (0U - point));  // no branch here
     const unsigned count = digit_run(joined);
     const char* const end = at_ + count + point;
-    if (count + point >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)])
-      return any_number(value);
+    if (count + point >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)]) return false;
     value.integer = static_cast<std::int64_t>(digits_value(joined, count));
     value.real = static_cast<double>(value.integer) / kTens[count - whole];
     value.is_float = point != 0;
@@ -226,21 +239,22 @@ class Plain {
     return join(left, right, real) && (left.is_float || !overflow);
   }
 
-  static bool multiply(Value& left, const Value& right) {
-    const double real = left.real * right.real;
+  // Both are computed and one is taken: which one is as good as random. A quotient of ints counts
+  // only where both are floats exactly.
+  [[gnu::always_inline]] static bool multiply_or_divide(Value& left, const Value& right, char op) {
+    const bool divides = op == '/';
+    const bool floats = left.is_float | right.is_float;
+    const bool exact = is_exact(left.integer) & is_exact(right.integer);
+    const double product = left.real * right.real;
+    const double quotient = left.real / right.real;
     const bool overflow = __builtin_mul_overflow(left.integer, right.integer, &left.integer);
-    return join(left, right, real) && (left.is_float || !overflow);
-  }
-
-  static bool divide(Value& left, const Value& right) {
-    const bool exact = is_exact(left.integer) && is_exact(right.integer);
-    if (right.real == 0.0 || !(exact || left.is_float || right.is_float)) return false;
-    const double real = left.real / right.real;
-    left.is_float = true;
-    return join(left, right, real);
+    const bool bad = divides ? (right.real == 0.0) | !(floats | exact) : overflow & !floats;
+    left.is_float |= divides;
+    return !bad && join(left, right, divides ? quotient : product);
   }
 
   const char* at_;
+  Value result_{};
   int operators_ = 0;  // no tree is deeper than it has operators
 };
 
@@ -251,8 +265,9 @@ char* evaluate_plain(std::string_view text, char* out) {
   std::array<char, kMaxCodePoints + kPadding> padded;
   std::memcpy(padded.data(), text.data(), text.size());
   std::memset(padded.data() + text.size(), 0, kPadding);
-  Value value;
-  if (!Plain(padded.data()).run(value, padded.data() + text.size())) return nullptr;
+  Plain plain(padded.data());
+  if (!plain.run(padded.data() + text.size())) return nullptr;
+  const Value& value = plain.result();
   if (value.is_float) return write_repr(value.real, out);
   return std::to_chars(out, out + kPlainSize, value.integer).ptr;
 }

@@ -23,6 +23,20 @@ BINARY = {
     ast.Div: operator.truediv,
 }
 UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+QUESTIONS = [
+    "3.2 * 10",
+    "240 * 0.14",
+    "260 - 240",
+    "(3.2 - 3.0) * 20",
+    "38.50 + 41.00",
+    "57.00 + 9.75",
+    "140 - 130",
+    "42 * 2 + 20",
+    "3.0 * 0.010",
+    "180 / 30",
+    "128 - 125",
+    "12.50 + 13.25",
+]
 REFUSED = [
     "2 ** 10",
     "__import__('os').listdir('.')",
@@ -83,34 +97,46 @@ def calculation(r):
 
 
 def measure(program, texts):
-    for _ in range(2):
-        began = time.perf_counter()
-        for text in texts:
-            in_python(text)
-        python = (time.perf_counter() - began) / len(texts) * 1e9
+    """Nanoseconds for one text, in Python and here: the best of rounds that take turns, since a
+    busy machine slows either down by a factor."""
+    python, evaluate, batch = [], [], []
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.writelines(json.dumps(text) + "\n" for text in texts)
         file.flush()
-        answer = subprocess.run([program, file.name], stdout=subprocess.PIPE, check=True)
-    return python, json.loads(answer.stdout)
+        for _ in range(7):
+            began = time.perf_counter()
+            for text in texts:
+                in_python(text)
+            python.append((time.perf_counter() - began) / len(texts) * 1e9)
+            answer = subprocess.run([program, file.name, "20"], stdout=subprocess.PIPE, check=True)
+            ours = json.loads(answer.stdout)
+            evaluate.append(ours["evaluate_ns"])
+            batch.append(ours["batch_ns"])
+    return min(python), min(evaluate), min(batch)
 
 
 def main():
     r = random.Random(1)
-    calculations = [calculation(r) for _ in range(20_000)]
+    questions = [r.choice(QUESTIONS) for _ in range(20_000)]
+    calculations = [calculation(r) for _ in questions]
     mixed = [r.choice(REFUSED) if r.random() < 0.15 else t for t in calculations]
     refused = [r.choice(REFUSED) for _ in calculations]
     missed = False
     print("inputs            python ns  evaluate ns   ratio  batch ns  batch verdicts/s")
-    for name, texts in (("calculations", calculations), ("15% refused", mixed),
-        ("all refused", refused)):
-        python, ours = measure(sys.argv[1], texts)
-        ratio, rate = python / ours["evaluate_ns"], 1e9 / ours["batch_ns"]
+    inputs = {
+        "questions": questions,
+        "calculations": calculations,
+        "15% refused": mixed,
+        "all refused": refused,
+    }
+    for name, texts in inputs.items():
+        python, evaluate, batch = measure(sys.argv[1], texts)
+        ratio, rate = python / evaluate, 1e9 / batch
         print(
-            f"{name:16} {python:10.0f} {ours['evaluate_ns']:12.1f} {ratio:7.0f} "
-            f"{ours['batch_ns']:9.1f} {rate:17,.0f}"
+            f"{name:16} {python:10.0f} {evaluate:12.1f} {ratio:7.0f} "
+            f"{batch:9.1f} {rate:17,.0f}"
         )
-        missed = missed or (name == "calculations" and ratio < 100) or rate < 1_000_000
+        missed = missed or (name in ("questions", "calculations") and ratio < 100) or rate < 1_000_000
     return 1 if missed and "--check" in sys.argv else 0
 
 

@@ -63,7 +63,8 @@ class Cases:
         self.makers = [
             (self.arithmetic, 22), (self.calculation, 12), (self.number_soup, 10),
             (self.operator_soup, 7), (self.token_soup, 12), (self.python, 14), (self.mutated, 30),
-            (self.string, 10), (self.boundary, 4), (self.noise, 3), (self.reply, 2), (self.unparsed, 6),
+            (self.string, 10), (self.boundary, 4), (self.noise, 3), (self.reply, 2),
+            (self.unparsed, 6),
             (self.extended, 12),
         ]
         self.weights = [weight for _, weight in self.makers]
