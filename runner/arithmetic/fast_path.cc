@@ -243,12 +243,12 @@ class Plain {
   // only where both are floats exactly.
   [[gnu::always_inline]] static bool multiply_or_divide(Value& left, const Value& right, char op) {
     const bool divides = op == '/';
-    const bool floats = left.is_float | right.is_float;
-    const bool exact = is_exact(left.integer) & is_exact(right.integer);
+    const bool floats = left.is_float || right.is_float;
+    const bool exact = is_exact(left.integer) && is_exact(right.integer);
     const double product = left.real * right.real;
     const double quotient = left.real / right.real;
     const bool overflow = __builtin_mul_overflow(left.integer, right.integer, &left.integer);
-    const bool bad = divides ? (right.real == 0.0) | !(floats | exact) : overflow & !floats;
+    const bool bad = divides ? right.real == 0.0 || !(floats || exact) : overflow && !floats;
     left.is_float |= divides;
     return !bad && join(left, right, divides ? quotient : product);
   }
