@@ -1,5 +1,4 @@
 // One line in, one line out.
-#include <array>
 #include <cstring>
 
 #include "runner/arithmetic/arithmetic.h"
@@ -23,12 +22,18 @@ bool append_plain(std::string_view line, std::string& out) {
   if (line.size() < 2 || line.front() != '"' || line.back() != '"') return false;
   static constexpr std::string_view kBefore = "{\"value\": \"";
   static constexpr std::string_view kAfter = "\"}\n";
-  std::array<char, kBefore.size() + kPlainSize + kAfter.size()> text;
-  std::memcpy(text.data(), kBefore.data(), kBefore.size());
-  char* const end = evaluate_plain(line.substr(1, line.size() - 2), text.data() + kBefore.size());
-  if (end == nullptr) return false;
+  // Written where it goes: reading a copy back at once would stall.
+  const std::size_t begin = out.size();
+  out.resize(begin + kBefore.size() + kPlainSize + kAfter.size());
+  char* const value = out.data() + begin + kBefore.size();
+  char* const end = evaluate_plain(line.substr(1, line.size() - 2), value);
+  if (end == nullptr) {
+    out.resize(begin);
+    return false;
+  }
+  std::memcpy(value - kBefore.size(), kBefore.data(), kBefore.size());
   std::memcpy(end, kAfter.data(), kAfter.size());
-  out.append(text.data(), end + kAfter.size());
+  out.resize(static_cast<std::size_t>(end - out.data()) + kAfter.size());
   return true;
 }
 

@@ -24,7 +24,6 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-constexpr std::size_t kPadding = 16;  // zero bytes after the text, so that words can be read
 constexpr std::int64_t kExact = std::int64_t{1} << 53;
 constexpr std::array<double, 23> kTens{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -40,9 +39,20 @@ constexpr std::array<bool, 256> make_number_ends() {
 }
 constexpr std::array<bool, 256> kEndsNumber = make_number_ends();
 
+constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
+
 std::uint64_t load(const char* from) {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// The last eight characters of the text; before the first one of a shorter text stand zeros.
+std::uint64_t load_last(std::string_view text) {
+  if (text.size() >= sizeof(std::uint64_t)) return load(text.data() + text.size() - kWord);
+  std::uint64_t word = 0;
+  for (const char c : text)
+    word = (word >> 8U) | (std::uint64_t{static_cast<unsigned char>(c)} << 56U);
   return word;
 }
 
@@ -70,20 +80,31 @@ struct Value {
 
 class Plain {
  public:
-  // `text` is followed by kPadding zero bytes.
-  explicit Plain(const char* text) : at_(text) {}
+  explicit Plain(std::string_view text)
+      : at_(text.data()), end_(text.data() + text.size()), last_(load_last(text)) {}
 
-  // Whether the whole text up to `end` is an expression: then result() is its value.
-  bool run(const char* end) {
+  // Whether the whole text is an expression: then result() is its value.
+  bool run() {
     skip_blanks();
-    return sum(0) && at_ == end && operators_ <= kMaxDepth && std::isfinite(result_.real);
+    return sum(0) && at_ == end_ && operators_ <= kMaxDepth && std::isfinite(result_.real);
   }
 
   const Value& result() const { return result_; }
 
  private:
+  // The character at the cursor, or NUL at the end.
+  char peek() const { return at_ != end_ ? *at_ : '\0'; }
+
+  // Eight characters from the cursor on, with zeros after the end. The text is read where it
+  // stands: a copy would be read before it is written out, which stalls.
+  std::uint64_t peek_word() const {
+    const std::ptrdiff_t left = end_ - at_;
+    if (left >= kWord) return load(at_);
+    return (last_ >> 1U) >> (63U - 8U * static_cast<unsigned>(left));
+  }
+
   void skip_blanks() {
-    while (*at_ == ' ') ++at_;
+    while (peek() == ' ') ++at_;
   }
 
   // Terms and the factors in them; the value goes to result_.
@@ -97,7 +118,7 @@ class Plain {
         total = term;
       else if (!add(total, term, sign))
         return false;
-      if (*at_ != '+' && *at_ != '-') break;
+      if (peek() != '+' && peek() != '-') break;
       sign = *at_++;
       skip_blanks();
     }
@@ -107,9 +128,9 @@ class Plain {
 
   [[gnu::always_inline]] bool product(Value& left, int brackets) {
     if (!factor(left, brackets)) return false;
-    while (*at_ == '*' || *at_ == '/') {
+    while (peek() == '*' || peek() == '/') {
       const char op = *at_++;
-      if (*at_ == op) return false;  // ** or //
+      if (peek() == op) return false;  // ** or //
       ++operators_;
       skip_blanks();
       Value right;
@@ -131,19 +152,19 @@ class Plain {
 
   // Signs, brackets and every other number; the value goes to result_.
   bool other_factor(int brackets) {
-    if (*at_ == '+' || *at_ == '-') return signed_factor(brackets);
-    if (*at_ != '(') return any_number(result_);
+    if (peek() == '+' || peek() == '-') return signed_factor(brackets);
+    if (peek() != '(') return any_number(result_);
     if (brackets >= kMaxDepth) return false;
     ++at_;
     skip_blanks();
-    if (!sum(brackets + 1) || *at_ != ')') return false;
+    if (!sum(brackets + 1) || peek() != ')') return false;
     ++at_;
     return true;
   }
 
   bool signed_factor(int brackets) {
     bool negative = false;
-    for (; *at_ == '+' || *at_ == '-'; ++operators_) {
+    for (; peek() == '+' || peek() == '-'; ++operators_) {
       negative ^= *at_++ == '-';
       skip_blanks();
     }
@@ -156,20 +177,20 @@ class Plain {
   // A number of up to seven characters, with or without a point: it and what ends it are in one
   // word, and the point is taken out of the digits by shifting. False leaves the cursor alone.
   [[gnu::always_inline]] bool short_number(Value& value) {
-    const std::uint64_t word = load(at_);
+    const std::uint64_t word = peek_word();
     const unsigned whole = digit_run(word);
-    if (whole - 1U >= 7U || (whole > 1 && *at_ == '0')) return false;
-    const std::uint64_t point = static_cast<std::uint64_t>(at_[whole] == '.');
+    if (whole - 1U >= 7U || (whole > 1 && (word & 0xFFU) == '0')) return false;
+    const std::uint64_t point = static_cast<std::uint64_t>(((word >> (8U * whole)) & 0xFFU) == '.');
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t joined = word ^ ((word ^ spliced) & (0U - point));  // no branch here
     const unsigned count = digit_run(joined);
-    const char* const end = at_ + count + point;
-    if (count + point >= 8U || !kEndsNumber[static_cast<unsigned char>(*end)]) return false;
+    const std::uint64_t length = count + point;
+    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return false;
     value.integer = static_cast<std::int64_t>(digits_value(joined, count));
     value.real = static_cast<double>(value.integer) / kTens[count - whole];
     value.is_float = point != 0;
-    at_ = end;
+    at_ += length;
     return true;
   }
 
@@ -177,20 +198,20 @@ class Plain {
   bool any_number(Value& value) {
     const char* const begin = at_;
     std::uint64_t digits = 0;
-    while (is_digit(*at_)) digits = digits * 10 + digit();
+    while (is_digit(peek())) digits = digits * 10 + digit();
     std::ptrdiff_t count = at_ - begin;
     if (count > 1 && *begin == '0') return false;
-    value.is_float = *at_ == '.';
+    value.is_float = peek() == '.';
     int scale = 0;
     if (value.is_float) {
       const char* const fraction = ++at_;
-      while (is_digit(*at_)) digits = digits * 10 + digit();
+      while (is_digit(peek())) digits = digits * 10 + digit();
       scale = static_cast<int>(fraction - at_);
       count += at_ - fraction;
     }
     if (count == 0) return false;
-    if ((*at_ | 0x20) == 'e' && !exponent(value, scale)) return false;
-    if (!kEndsNumber[static_cast<unsigned char>(*at_)]) return false;
+    if ((peek() | 0x20) == 'e' && !exponent(value, scale)) return false;
+    if (!kEndsNumber[static_cast<unsigned char>(peek())]) return false;
     value.integer = static_cast<std::int64_t>(digits);
     value.real = static_cast<double>(value.integer);
     if (!value.is_float) return count <= 18;
@@ -202,11 +223,11 @@ class Plain {
   bool exponent(Value& value, int& scale) {
     value.is_float = true;
     ++at_;
-    const bool negative = *at_ == '-';
-    if (negative || *at_ == '+') ++at_;
+    const bool negative = peek() == '-';
+    if (negative || peek() == '+') ++at_;
     const char* const begin = at_;
     int size = 0;
-    while (is_digit(*at_) && at_ - begin < 4) size = size * 10 + (*at_++ - '0');
+    while (is_digit(peek()) && at_ - begin < 4) size = size * 10 + (*at_++ - '0');
     scale += negative ? -size : size;
     return at_ != begin;
   }
@@ -254,6 +275,8 @@ class Plain {
   }
 
   const char* at_;
+  const char* end_;
+  std::uint64_t last_;
   Value result_{};
   int operators_ = 0;  // no tree is deeper than it has operators
 };
@@ -261,12 +284,9 @@ class Plain {
 }  // namespace
 
 char* evaluate_plain(std::string_view text, char* out) {
-  if (text.size() > kMaxCodePoints) return nullptr;
-  std::array<char, kMaxCodePoints + kPadding> padded;
-  std::memcpy(padded.data(), text.data(), text.size());
-  std::memset(padded.data() + text.size(), 0, kPadding);
-  Plain plain(padded.data());
-  if (!plain.run(padded.data() + text.size())) return nullptr;
+  if (text.empty() || text.size() > kMaxCodePoints) return nullptr;
+  Plain plain(text);
+  if (!plain.run()) return nullptr;
   const Value& value = plain.result();
   if (value.is_float) return write_repr(value.real, out);
   return std::to_chars(out, out + kPlainSize, value.integer).ptr;

@@ -1,4 +1,5 @@
 // repr() of numbers: float_repr_style "short".
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -15,6 +16,34 @@ char* write(std::string_view text, char* out) {
   return out + text.size();
 }
 
+// Eight digits, leading zeros and all, as bytes 0 to 9, the first one lowest: split into halves,
+// quarters and eighths side by side.
+std::uint64_t eight_digits(std::uint64_t value) {
+  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
+  const std::uint64_t tops = ((fours * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
+  const std::uint64_t twos = tops | (fours - tops * 100U) << 16U;
+  const std::uint64_t tens = ((twos * 103U) >> 10U) & 0x000F000F000F000FU;  // / 10
+  return tens | (twos - tens * 10U) << 8U;
+}
+
+constexpr std::uint64_t kEight = 100'000'000;
+constexpr std::uint64_t kAscii = 0x3030303030303030U;
+
+char* store(std::uint64_t text, char* out) {
+  std::memcpy(out, &text, sizeof text);
+  return out + sizeof text;
+}
+
+// A whole number without leading zeros. May write up to eight bytes past the end it returns.
+char* write_whole(std::uint64_t value, char* out) {
+  if (value >= kEight) return std::to_chars(out, out + 20, value).ptr;
+  const std::uint64_t digits = eight_digits(value);
+  const unsigned zeros =
+      static_cast<unsigned>(std::countr_zero(digits | std::uint64_t{1} << 56U)) / 8U;
+  store((digits | kAscii) >> (8U * zeros), out);
+  return out + (8U - zeros);
+}
+
 // Most results are money and measures: up to four decimals. Digits below 10^15 that divide back to
 // the float are the only ones that short, so they are the shortest. Null where there are none.
 char* write_short(double magnitude, char* out) {
@@ -24,53 +53,46 @@ char* write_short(double magnitude, char* out) {
   if (!(scaled >= 1.0 && scaled < kMost)) return nullptr;
   const auto digits = static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled + 0.5));
   if (static_cast<double>(static_cast<std::int64_t>(digits)) / kScale != magnitude) return nullptr;
-  char* end = std::to_chars(out, out + 16, digits / 10'000).ptr;
-  const auto fraction = static_cast<unsigned>(digits % 10'000);
+  char* const end = write_whole(digits / 10'000, out);
   *end = '.';
-  end[1] = static_cast<char>('0' + fraction / 1000);
-  end[2] = static_cast<char>('0' + fraction / 100 % 10);
-  end[3] = static_cast<char>('0' + fraction / 10 % 10);
-  end[4] = static_cast<char>('0' + fraction % 10);
-  end += 5;
-  while (end[-1] == '0' && end[-2] != '.') --end;
-  return end;
+  const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
+  store(fraction | kAscii, end + 1);
+  const int zeros = (std::countl_zero(fraction) - 32) / 8;
+  return end + 1 + std::max(1, 4 - zeros);
+}
+
+// A decimal: digits / ten to the `scale`. The digits end in no zero.
+struct Scaled {
+  std::uint64_t digits;
+  int scale;
+};
+
+constexpr std::array<std::uint64_t, 18> make_tens() {
+  std::array<std::uint64_t, 18> tens{1};
+  for (std::size_t i = 1; i < tens.size(); ++i) tens[i] = tens[i - 1] * 10;
+  return tens;
+}
+constexpr std::array<std::uint64_t, 18> kTens = make_tens();
+
+// With a point and `scale` decimals, 1 to 16 of them. Nothing written is read again: that stalls.
+char* write_scaled(const Scaled& decimal, char* out) {
+  const std::uint64_t unit = kTens[static_cast<std::size_t>(decimal.scale)];
+  const std::uint64_t whole = decimal.digits / unit;
+  const std::uint64_t rest = decimal.digits - whole * unit;
+  const std::uint64_t fraction = rest * kTens[static_cast<std::size_t>(16 - decimal.scale)];
+  out = write_whole(whole, out);
+  *out++ = '.';
+  store(eight_digits(fraction / kEight) | kAscii, out);
+  store(eight_digits(fraction % kEight) | kAscii, out + 8);
+  return out + decimal.scale;
 }
 
 // The shortest decimal of a float: 0.d1d2...dn times ten to the `point`.
 struct Decimal {
-  std::array<char, 32> digits{};  // at most 17 count; the others let blocks be copied
+  std::array<char, 32> digits{};  // at most 20 count; the others let blocks be copied
   std::size_t count = 0;
   int point = 0;
 };
-
-// Eight digits, leading zeros and all, in one word: halves, quarters, eighths side by side.
-void write_eight(std::uint64_t value, char* out) {
-  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
-  const std::uint64_t tops = ((fours * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
-  const std::uint64_t twos = tops | (fours - tops * 100U) << 16U;
-  const std::uint64_t tens = ((twos * 103U) >> 10U) & 0x000F000F000F000FU;  // / 10
-  const std::uint64_t ones = tens | (twos - tens * 10U) << 8U;
-  const std::uint64_t text = ones | 0x3030303030303030U;
-  std::memcpy(out, &text, sizeof text);
-}
-
-// Between 16 and 18 digits are likely; others go the slow way.
-void set_digits(std::uint64_t value, Decimal& out) {
-  static constexpr std::uint64_t kEight = 100'000'000;
-  static constexpr std::uint64_t kSixteen = kEight * kEight;
-  const std::uint64_t lead = value / kSixteen;
-  char* const begin = out.digits.data();
-  if (lead >= 10 || value < kSixteen / 10) {
-    out.count = static_cast<std::size_t>(std::to_chars(begin, begin + 20, value).ptr - begin);
-    return;
-  }
-  const std::size_t first = lead != 0 ? 1 : 0;
-  const std::uint64_t rest = value - lead * kSixteen;
-  *begin = static_cast<char>('0' + lead);
-  write_eight(rest / kEight, begin + first);
-  write_eight(rest % kEight, begin + first + 8);
-  out.count = 16 + first;
-}
 
 constexpr std::array<std::uint64_t, 28> make_fives() {
   std::array<std::uint64_t, 28> fives{1};
@@ -105,7 +127,7 @@ struct Candidates {
 // the `tens` it has 17 digits or more before the point, and the floats beside it are two units of
 // the last place of `twice` away, so what lies within one unit reads back as this float. False
 // where it does not apply: out of range, or a power of two, or a tie.
-bool middle(double magnitude, Decimal& out) {
+bool middle(double magnitude, Scaled& out) {
   static constexpr int kFraction = 52;
   const auto bits = std::bit_cast<std::uint64_t>(magnitude);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << kFraction) - 1);
@@ -131,9 +153,14 @@ bool middle(double magnitude, Decimal& out) {
   const Wide half = (Wide{found.unit} << shift) >> 1U;
   if (rest == half) return false;
   if (rest > half) ++digits;
-  set_digits(digits, out);
-  out.point = static_cast<int>(out.count) + found.zeros - tens;
+  out = {digits, tens - found.zeros};
   return true;
+}
+
+void spread(const Scaled& scaled, Decimal& out) {
+  char* const begin = out.digits.data();
+  out.count = static_cast<std::size_t>(std::to_chars(begin, begin + 20, scaled.digits).ptr - begin);
+  out.point = static_cast<int>(out.count) - scaled.scale;
 }
 
 void shortest(double magnitude, Decimal& out) {
@@ -195,7 +222,13 @@ char* write_repr(double value, char* out) {
   if (magnitude == 0.0) return write("0.0", out);
   if (char* const end = write_short(magnitude, out)) return end;
   Decimal decimal;
-  if (!middle(magnitude, decimal)) shortest(magnitude, decimal);
+  if (Scaled scaled{}; middle(magnitude, scaled)) {
+    if (scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4)
+      return write_scaled(scaled, out);
+    spread(scaled, decimal);
+  } else {
+    shortest(magnitude, decimal);
+  }
   return write_decimal(decimal, out);
 }
 
