@@ -158,9 +158,11 @@ int doctor_command(const Words& words) {
   const std::vector<Feature> features = inspect(*home, *standard);
   OneShot one_shot(*home);
   const Trial trial = run_true(one_shot, *library);
-  const Verdict whole = (trial.passed && std::all_of(features.begin(), features.end(), [](const Feature& feature) {
-        return feature.need == Need::kOptional || feature.verdict == Verdict::kPresent) ? Verdict::kPresent : Verdict::kAbsent;
+  const bool runs =
+      trial.passed && std::all_of(features.begin(), features.end(), [](const Feature& feature) {
+        return feature.need == Need::kOptional || feature.verdict == Verdict::kPresent;
       });
+  const Verdict whole = runs ? Verdict::kPresent : Verdict::kAbsent;
   if (as_json) {
     print_as_json(features, trial, whole);
   } else {
