@@ -62,6 +62,8 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
   Fd theirs(pair[1]);
   JailFacts of_jail = facts.jail;
   if (cgroups.enforcer(Controller::kMemory) == Enforcer::kNone) of_jail.data_limit = h.memory;
+  if (cgroups.enforcer(Controller::kPids) == Enforcer::kNone && h.processes > 0)
+    of_jail.process_limit = h.processes + 1;
 
   const Clone made = clone_into_namespaces(cgroup->v2_folder());
   if (made.pid == 0) {

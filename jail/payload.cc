@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
-#include <tuple>
 
 namespace jail {
 namespace {
@@ -24,11 +24,11 @@ namespace {
 }
 
 void reset_signals() {
-  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate.
-  struct sigaction plain {};
-  plain.sa_handler = SIG_DFL;
-  // EINVAL for SIGKILL, SIGSTOP and what libc keeps for itself: nothing to reset there.
-  for (int s = 1; s < NSIG; ++s) std::ignore = ::sigaction(s, &plain, nullptr);
+  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate. The
+  // raw call, since glibc's refuses the two signals it uses itself; all zero is SIG_DFL.
+  constexpr std::array<unsigned long, 4> kDefault{};
+  for (int s = 1; s < NSIG; ++s)
+    ::syscall(SYS_rt_sigaction, s, kDefault.data(), nullptr, sizeof(unsigned long));
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

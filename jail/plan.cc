@@ -122,7 +122,7 @@ Result<PlanView> PlanView::read(std::span<const std::byte> file) {
   if (h.code_dir.length > 0) c.path(h.code_dir);
   c.require(h.code_dir.length == 0 || h.code_size > 0);
   const auto mounts = c.array<PlanMount>(h.mounts, kMaxMounts);
-  c.array<Rlimit>(h.rlimits, kMaxRlimits);
+  c.array<PlanRlimit>(h.rlimits, kMaxRlimits);
   c.array<sock_filter>(h.filter, BPF_MAXINSNS);
   c.array<sock_filter>(h.init_filter, BPF_MAXINSNS);
   c.require(h.filter.count > 0 && h.init_filter.count > 0);
@@ -147,9 +147,9 @@ std::span<const PlanMount> PlanView::mounts() const {
   return {reinterpret_cast<const PlanMount*>(file_.data() + a.offset), a.count};
 }
 
-std::span<const Rlimit> PlanView::rlimits() const {
+std::span<const PlanRlimit> PlanView::rlimits() const {
   const Array a = header().rlimits;
-  return {reinterpret_cast<const Rlimit*>(file_.data() + a.offset), a.count};
+  return {reinterpret_cast<const PlanRlimit*>(file_.data() + a.offset), a.count};
 }
 
 std::span<const sock_filter> PlanView::filter() const {

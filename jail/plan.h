@@ -47,6 +47,14 @@ struct PlanMount {
   Text contents;
 };
 
+// Rlimit without padding: what a Spec's copy has there would travel along.
+struct PlanRlimit {
+  std::int32_t resource;
+  std::uint32_t unused;
+  std::uint64_t soft;
+  std::uint64_t hard;
+};
+
 struct PlanHeader {
   std::uint32_t magic;
   std::uint32_t total;  // bytes, this header included
@@ -66,7 +74,7 @@ struct PlanHeader {
   Text workdir;
   Text code_dir;
   Array mounts;       // PlanMount
-  Array rlimits;      // Rlimit
+  Array rlimits;      // PlanRlimit
   Array filter;       // sock_filter: the payload's
   Array init_filter;  // sock_filter: PID 1's own, after the payload has started
 };
@@ -96,7 +104,7 @@ class PlanView {
   [[nodiscard]] const PlanHeader& header() const;
   [[nodiscard]] const char* text(Text t) const;
   [[nodiscard]] std::span<const PlanMount> mounts() const;
-  [[nodiscard]] std::span<const Rlimit> rlimits() const;
+  [[nodiscard]] std::span<const PlanRlimit> rlimits() const;
   [[nodiscard]] std::span<const sock_filter> filter() const;
   [[nodiscard]] std::span<const sock_filter> init_filter() const;
 

@@ -189,7 +189,9 @@ Result<Fd> make_plan(const Spec& spec) {
   std::vector<PlanMount> mounts;
   for (const Mount& m : spec.mounts) mounts.push_back(write_mount(w, m));
   h.mounts = w.array<PlanMount>(mounts);
-  h.rlimits = w.array<Rlimit>(spec.rlimits);
+  std::vector<PlanRlimit> rlimits;
+  for (const Rlimit& l : spec.rlimits) rlimits.push_back({l.resource, 0, l.soft, l.hard});
+  h.rlimits = w.array<PlanRlimit>(rlimits);
   h.filter = w.array<sock_filter>(*program);
   h.init_filter = w.array<sock_filter>(*init_program);
 

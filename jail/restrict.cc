@@ -33,11 +33,15 @@ Result<void> set_limit(int resource, std::uint64_t soft, std::uint64_t hard, std
 Result<void> set_limits(const PlanView& plan, const JailFacts& facts) {
   const auto limits = plan.rlimits();
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    const Rlimit& l = limits[i];
+    const PlanRlimit& l = limits[i];
     if (auto r = set_limit(l.resource, l.soft, l.hard, static_cast<std::uint16_t>(i)); !r) return r;
   }
-  if (facts.data_limit > 0)
-    return set_limit(RLIMIT_DATA, facts.data_limit, facts.data_limit, 0xffff);
+  constexpr std::uint16_t kTotals = 0xffff;
+  // user_namespaces(7): RLIMIT_NPROC counts the processes of a uid in one user namespace, and each
+  // jail has its own, even where all share a host uid.
+  if (const std::uint64_t n = facts.process_limit; n > 0)
+    if (auto r = set_limit(RLIMIT_NPROC, n, n, kTotals); !r) return r;
+  if (const std::uint64_t n = facts.data_limit; n > 0) return set_limit(RLIMIT_DATA, n, n, kTotals);
   return {};
 }
 

@@ -16,6 +16,8 @@ struct JailFacts {
   int landlock_abi = 0;
   // Set where no cgroup limits memory: RLIMIT_DATA for each process. 0: not needed.
   std::uint64_t data_limit = 0;
+  // Set where no cgroup limits processes: RLIMIT_NPROC, init included. 0: not needed.
+  std::uint64_t process_limit = 0;
 };
 
 // setsid · stdio · chdir, before anything is given up.

@@ -81,6 +81,7 @@ Usage sample_tree(int proc, pid_t init) {
     usage.cpu_time += cpu_of(proc, pids[i]);
     if (i > 0) usage.memory.value += memory_of(proc, pids[i]).value;
   }
+  if (pids.size() > 1) usage.first = pids[1];
   return usage;
 }
 

@@ -9,6 +9,7 @@
 namespace jail {
 
 struct Usage {
+  pid_t first = -1;    // init's oldest living child: the payload, while it runs
   Bytes memory{};      // sum of Pss: shared pages are counted once
   Millis cpu_time{0};  // user + system of the living and of children they have waited for
 };

@@ -137,10 +137,12 @@ void Worker::set_pool(const Request& request) {
   (*plan)->pool_target = std::min(request.number, hello_.slots);
   (*plan)->broken.reset();
   plans_[(*plan)->inode] = *plan;
-  if (request.number > 0) return;
-  plans_.erase((*plan)->inode);
-  for (auto& [serial, jail] : jails_)
-    if (jail.plan == *plan && !jail.launch) end(jail);
+  if (request.number == 0) plans_.erase((*plan)->inode);
+  std::uint32_t kept = 0;
+  for (auto& [serial, jail] : jails_) {
+    if (jail.plan != *plan || jail.launch || jail.stage == Stage::kDying) continue;
+    if (++kept > request.number) end(jail);
+  }
 }
 
 // fds: plan, command, stdin, stdout, stderr, inputs...

@@ -22,6 +22,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 #include "jail/cgroup.h"
@@ -168,13 +169,23 @@ int start(Fd caller, Fd proc) {
   return keep(pid, std::move(cgroups));
 }
 
-}  // namespace
-
-int main() {
+// A caller that ignores SIGCHLD would have us wait for children that leave no status; one that
+// blocks signals or has a strange umask is no better. Start from what everything below expects.
+void start_clean() {
+  for (int s = 1; s < NSIG; ++s) std::ignore = ::signal(s, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::umask(022);
   ::signal(SIGPIPE, SIG_IGN);
   // A terminal's ^C is for the caller, who decides what it means for the jails.
   ::signal(SIGINT, SIG_IGN);
-  ::signal(SIGTERM, SIG_DFL);
+}
+
+}  // namespace
+
+int main() {
+  start_clean();
   Fd caller(jail::kSpawnerSocket);
   struct stat st {};
   if (::fstat(caller.get(), &st) != 0 || !S_ISSOCK(st.st_mode)) {

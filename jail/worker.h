@@ -70,7 +70,7 @@ class Worker {
   void resume_listeners(Clock::time_point now);
   void tick(Clock::time_point now);
   void sample(JailProcess& jail);
-  static std::uint64_t workdir_bytes(const JailProcess& jail);
+  std::uint64_t tmpfs_bytes(const JailProcess& jail, pid_t payload) const;
 
   Fd caller_;
   Fd keeper_;

@@ -51,7 +51,8 @@ void Worker::serve_init(JailProcess& jail) {
   switch (report.type) {
     case ReportType::kReady:
       if (received_.fd_count == 1) jail.workdir = std::move(received_.fds[0]);
-      jail.stage = jail.launch ? Stage::kStarting : Stage::kReady;
+      // Not one that was told to die meanwhile.
+      if (jail.stage == Stage::kMaking) jail.stage = jail.launch ? Stage::kStarting : Stage::kReady;
       break;
     case ReportType::kError:
       jail.error = report.error;

@@ -1,7 +1,14 @@
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <sys/epoll.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "jail/sample.h"
 #include "jail/worker.h"
@@ -56,7 +63,7 @@ void Worker::sample(JailProcess& jail) {
   Usage usage;
   if (no_memory || no_cpu) usage = sample_tree(facts_.proc, jail.pid);
   if (no_memory) {
-    usage.memory.value += workdir_bytes(jail);
+    usage.memory.value += tmpfs_bytes(jail, usage.first);
     jail.ended.peak_memory = std::max(jail.ended.peak_memory, usage.memory);
     if (h.memory > 0 && usage.memory.value > h.memory) return kill_for(jail, KillCause::kMemory);
   }
@@ -68,10 +75,32 @@ void Worker::sample(JailProcess& jail) {
     kill_for(jail, KillCause::kCpuTime);
 }
 
-std::uint64_t Worker::workdir_bytes(const JailProcess& jail) {
-  struct statfs st {};
-  if (::fstatfs(jail.workdir.get(), &st) != 0) return 0;
-  return (st.f_blocks - st.f_bfree) * static_cast<std::uint64_t>(st.f_bsize);
+// What lies in the jail's writable tmpfs mounts. Looked up as the payload sees them: init can't be
+// looked into (it is not dumpable). One that hides its root from us still has its `size`.
+std::uint64_t Worker::tmpfs_bytes(const JailProcess& jail, pid_t payload) const {
+  const auto used = [](const Fd& folder) {
+    struct statfs st {};
+    if (!folder.valid() || ::fstatfs(folder.get(), &st) != 0 || st.f_type != TMPFS_MAGIC)
+      return std::uint64_t{0};
+    return (st.f_blocks - st.f_bfree) * static_cast<std::uint64_t>(st.f_bsize);
+  };
+  std::uint64_t sum = used(jail.workdir);
+  const std::string path = std::to_string(payload) + "/root";
+  const Fd root(::openat(facts_.proc, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root.valid()) return sum;
+  const PlanView& view = jail.plan->view;
+  const std::string_view workdir = view.text(view.header().workdir);
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  for (const PlanMount& m : view.mounts()) {
+    if (m.kind != MountKind::kTmpfs || m.access != Access::kReadWrite) continue;
+    const char* target = view.text(m.target);
+    if (workdir == target) continue;
+    sum += used(
+        Fd(static_cast<int>(::syscall(SYS_openat2, root.get(), target + 1, &how, sizeof(how)))));
+  }
+  return sum;
 }
 
 }  // namespace jail

@@ -3,8 +3,7 @@
 // at the room's public functions. Any thread; one object is not to be shared while it is read.
 #pragma once
 
-#define TOML_HEADER_ONLY 0
-#define TOML_SHARED_LIB 1
+#define TOML_HEADER_ONLY 0  // compiled once, in toml_impl.cc
 #include <toml++/toml.h>
 
 #include <cstdint>

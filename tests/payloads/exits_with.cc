@@ -1,0 +1,3 @@
+#include <cstdlib>
+
+int main(int argc, char** argv) { return argc > 1 ? std::atoi(argv[1]) : 0; }
