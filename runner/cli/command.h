@@ -13,6 +13,7 @@ namespace runner::cli {
 struct Words {
   std::vector<std::string> ours;
   std::optional<std::vector<std::string>> program;
+  [[nodiscard]] bool ask_for_help() const;
 };
 
 Words split_words(const std::vector<std::string>& words);

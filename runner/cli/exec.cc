@@ -27,6 +27,10 @@ Result<std::vector<std::string>> command_of(const Parser& parser, const Words& w
 }  // namespace
 
 int exec_command(const Words& words) {
+  const auto home = find_home();
+  if (!home) return print_error(home.error());
+  std::optional<OneShot> one_shot;  // before anything else: the start-ups overlap
+  if (!words.ask_for_help()) one_shot.emplace(*home);
   SharedOptions options;
   Parser parser("exec", "Runs a command in a jail.",
                 "sandglass exec [OPTIONS] -- COMMAND [ARGS...]");
@@ -35,15 +39,12 @@ int exec_command(const Words& words) {
   if (const auto code = parser.parse(words.ours)) return *code;
   auto command = command_of(parser, words);
   if (!command) return print_error(command.error(), options.form());
-  const auto home = find_home();
-  if (!home) return print_error(home.error(), options.form());
-  OneShot one_shot(*home);  // before anything else: start-ups overlap
   Job job;
   job.what = Program{std::move(*command)};
   if (const auto filled = fill_job(job, options); !filled) {
     return print_error(filled.error(), options.form());
   }
-  return run_and_report(one_shot, *home, std::move(job), options, InputFrom::kCaller);
+  return run_and_report(*one_shot, *home, std::move(job), options, InputFrom::kCaller);
 }
 
 }  // namespace runner::cli

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "policies/quantity.h"
 #include "runner/session/content.h"
 #include "runner/text.h"
@@ -68,6 +70,11 @@ Words split_words(const std::vector<std::string>& words) {
     split.ours.push_back(words[i]);
   }
   return split;
+}
+
+bool Words::ask_for_help() const {
+  return std::any_of(ours.begin(), ours.end(),
+                     [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
 void add_shared_options(Parser& parser, SharedOptions& options) {

@@ -39,15 +39,16 @@ Result<jail::Fd> read_code(const RunOptions& options) {
 }  // namespace
 
 int run_command(const Words& words) {
+  const auto home = find_home();
+  if (!home) return print_error(home.error());
+  std::optional<OneShot> one_shot;  // before anything else: the start-ups overlap
+  if (!words.ask_for_help()) one_shot.emplace(*home);
   RunOptions options;
   Parser parser("run", "Runs code in a jail.",
                 "sandglass run [OPTIONS] [-c CODE | FILE | -] [-- ARGS...]");
   add_options(parser, options);
   if (const auto code = parser.parse(words.ours)) return *code;
   const Form form = options.shared.form();
-  const auto home = find_home();
-  if (!home) return print_error(home.error(), form);
-  OneShot one_shot(*home);  // before anything else: start-ups overlap
   auto content = read_code(options);
   if (!content) return print_error(content.error(), form);
 
@@ -59,7 +60,7 @@ int run_command(const Words& words) {
   if (const auto filled = fill_job(job, options.shared); !filled) {
     return print_error(filled.error(), form);
   }
-  return run_and_report(one_shot, *home, std::move(job), options.shared,
+  return run_and_report(*one_shot, *home, std::move(job), options.shared,
                         from_stdin ? InputFrom::kNothing : InputFrom::kCaller);
 }
 

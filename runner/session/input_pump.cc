@@ -47,9 +47,9 @@ void InputPump::wait_for_source() {
 }
 
 void InputPump::read_some() {
-  if (buffer_.empty()) buffer_.resize(kBuffer);
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kBuffer);
   const bool background = in_background_of(source_fd_);
-  const ssize_t got = background ? -1 : source_.read(buffer_);
+  const ssize_t got = background ? -1 : source_.read({buffer_.get(), kBuffer});
   if (background || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
     constexpr auto kPause = std::chrono::milliseconds(100);
     pause_.expires_after(kPause);
@@ -66,7 +66,7 @@ void InputPump::read_some() {
 
 void InputPump::flush() {
   while (begin_ < end_) {
-    const ssize_t wrote = ::write(target_.get(), buffer_.data() + begin_, end_ - begin_);
+    const ssize_t wrote = ::write(target_.get(), buffer_.get() + begin_, end_ - begin_);
     if (wrote >= 0) {
       begin_ += static_cast<std::size_t>(wrote);
     } else if (errno == EAGAIN) {

@@ -7,7 +7,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
-#include <vector>
 
 #include "jail/fd.h"
 #include "runner/session/caller_fd.h"
@@ -35,7 +34,7 @@ class InputPump : public std::enable_shared_from_this<InputPump> {
   boost::asio::posix::stream_descriptor wait_;
   boost::asio::steady_timer pause_;
   jail::Fd target_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // kBuffer bytes, once something comes
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool stopped_ = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,40 +21,69 @@ namespace {
 
 namespace asio = boost::asio;
 namespace process = boost::process::v2;
-using Executor = asio::io_context::executor_type;
+using Process = process::basic_process<asio::io_context::executor_type>;
 
 constexpr int kPatienceMs = 10'000;  // for the spawner to take its jails down
 constexpr int kDeathMs = 1'000;      // for a spawner that has closed its socket to be gone
 
-// Boost 1.81's bind_fd lacks a return statement. What may run between fork and exec only.
-struct SpawnerSetup {
-  int socket;
-  int null;
-
-  process::error_code on_setup(process::posix::default_launcher& launcher,
-                               const process::filesystem::path&, const char* const*&) const {
-    launcher.fd_whitelist.push_back(jail::kSpawnerSocket);
-    return {};
+// What a child is to start with. Boost's launcher forks, and both processes then copy the pages
+// they touch; posix_spawn(3) shares them until the exec, which is measurably quicker, and reports
+// the exec's errno. (Boost 1.81's bind_fd lacks a return statement, and its vfork launcher lets the
+// child rebuild its parent's epoll.)
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    ::posix_spawn_file_actions_init(&files_);
+    ::posix_spawnattr_init(&attributes_);
   }
+  ~SpawnPlan() {
+    ::posix_spawn_file_actions_destroy(&files_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  process::error_code on_exec_setup(process::posix::default_launcher&,
-                                    const process::filesystem::path&, const char* const*&) const {
-    // A jail's first process must hold no file or terminal of our caller's.
-    bool ok = ::dup2(null, STDIN_FILENO) >= 0 && ::dup2(null, STDOUT_FILENO) >= 0;
-#if defined(NDEBUG)
-    ok = ok && ::dup2(null, STDERR_FILENO) >= 0;  // a debug build may have something to say
+  // A jail's first process must hold no file or terminal of our caller's: /dev/null for all three,
+  // the socket, and nothing else.
+  void set_files(const jail::Fd& socket) {
+    ::posix_spawn_file_actions_adddup2(&files_, socket.get(), jail::kSpawnerSocket);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+#if !defined(NDEBUG)
+      if (fd == STDERR_FILENO) continue;  // a debug build may have something to say
 #endif
-    // dup2(2) leaves a descriptor that is already in place, and its FD_CLOEXEC, alone.
-    ok = ok && (socket == jail::kSpawnerSocket ? ::fcntl(socket, F_SETFD, 0)
-                                               : ::dup2(socket, jail::kSpawnerSocket)) >= 0;
-    // A shell starts background jobs with SIGINT ignored, and that would reach the payload.
-    for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::setsid();  // no terminal: neither its ^C nor its job control
-    return ok ? process::error_code() : process::error_code(errno, process::system_category());
+      ::posix_spawn_file_actions_addopen(&files_, fd, "/dev/null", O_RDWR, 0);
+    }
+    ::posix_spawn_file_actions_addclosefrom_np(&files_, jail::kSpawnerSocket + 1);
   }
+
+  // No signal ignored or blocked: a shell starts background jobs with SIGINT ignored, and that
+  // would reach the payload. A session of its own: neither a terminal's ^C nor its job control.
+  void set_signals() {
+    sigset_t all;
+    sigset_t none;
+    ::sigfillset(&all);
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setflags(&attributes_,
+                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+  }
+
+  // The child's pid, or an errno. Its environment is empty.
+  tl::expected<pid_t, int> start(const std::string& path) const {
+    std::string name = path;
+    const std::array<char*, 2> argv = {name.data(), nullptr};
+    const std::array<char*, 1> no_environment = {nullptr};
+    pid_t pid = 0;
+    const int error = ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(),
+                                    no_environment.data());
+    if (error != 0) return tl::unexpected(error);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
 };
 
 Error spawner_error(std::string text, jail::SetupError setup) {
@@ -68,7 +98,7 @@ std::string death_text(int status) {
 }  // namespace
 
 struct Launcher::Child {
-  process::basic_process<Executor> process;
+  Process process;
 
   // The wait status, or nullopt when it still runs after `milliseconds`.
   std::optional<int> wait_for(int milliseconds) {
@@ -91,8 +121,7 @@ Launcher::~Launcher() { shutdown(); }
 
 Result<void> Launcher::start(const std::string& path) {
   std::array<int, 2> ends{};
-  const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null.valid() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return tl::unexpected(spawner_error(
         "cannot make the spawner's socket: " + jail::errno_name(errno) + "; raise ulimit -n",
         {jail::Step::kSpawnerStart, 0, errno}));
@@ -101,20 +130,18 @@ Result<void> Launcher::start(const std::string& path) {
   const jail::Fd theirs(ends[1]);
   ::fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
 
-  static constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
-  process::posix::default_launcher launcher;
-  launcher.env = kNoEnvironment.data();
-  boost::system::error_code error;
-  auto started = launcher(io_.get_executor(), error, std::filesystem::path(path),
-                          std::vector<std::string>(), SpawnerSetup{theirs.get(), null.get()});
-  if (error) {
+  SpawnPlan plan;
+  plan.set_files(theirs);
+  plan.set_signals();
+  const auto pid = plan.start(path);
+  if (!pid) {
     socket_.reset();
     return tl::unexpected(
-        spawner_error("cannot start " + path + ": " + jail::errno_name(error.value()) +
+        spawner_error("cannot start " + path + ": " + jail::errno_name(pid.error()) +
                           "; it belongs beside the sandglass program: build or install both",
-                      {jail::Step::kSpawnerStart, 0, error.value()}));
+                      {jail::Step::kSpawnerStart, 0, pid.error()}));
   }
-  child_ = std::make_unique<Child>(Child{std::move(started)});
+  child_ = std::make_unique<Child>(Child{Process(io_.get_executor(), *pid)});
   wait_.assign(socket_.get());
   wait();
   return {};

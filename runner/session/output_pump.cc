@@ -16,7 +16,10 @@ constexpr std::size_t kBuffer = 64UL * 1024;  // what a pipe holds
 }  // namespace
 
 OutputPump::OutputPump(asio::io_context& io, jail::Fd source, int sink_fd, jail::Bytes cap)
-    : wait_(io, source.get()), source_(std::move(source)), cap_(cap.value), buffer_(kBuffer) {
+    : wait_(io, source.get()),
+      source_(std::move(source)),
+      cap_(cap.value),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBuffer)) {
   if (sink_fd >= 0) sink_ = std::make_unique<CallerFd>(io, sink_fd, Direction::kWrite);
 }
 
@@ -48,7 +51,7 @@ void OutputPump::read_some() {
   // A few buffers a turn, so that one busy stream does not keep timers and the other one waiting.
   constexpr int kTurns = 4;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const ssize_t got = ::read(source_.get(), buffer_.data(), buffer_.size());
+    const ssize_t got = ::read(source_.get(), buffer_.get(), kBuffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) break;
     if (got <= 0) return end();
@@ -66,7 +69,7 @@ void OutputPump::accept(std::size_t count) {
     pending_begin_ = 0;
     pending_end_ = pass;
   } else {
-    kept_.append(buffer_.data(), pass);
+    kept_.append(buffer_.get(), pass);
     passed_ += pass;
   }
 }
@@ -74,7 +77,7 @@ void OutputPump::accept(std::size_t count) {
 bool OutputPump::flush() {
   while (sink_ && pending_begin_ < pending_end_) {
     const ssize_t wrote =
-        sink_->write({buffer_.data() + pending_begin_, pending_end_ - pending_begin_});
+        sink_->write({buffer_.get() + pending_begin_, pending_end_ - pending_begin_});
     if (wrote >= 0) {
       pending_begin_ += static_cast<std::size_t>(wrote);
       passed_ += static_cast<std::uint64_t>(wrote);

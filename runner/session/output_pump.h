@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "jail/fd.h"
 #include "jail/units.h"
@@ -55,7 +54,7 @@ class OutputPump : public std::enable_shared_from_this<OutputPump> {
   std::unique_ptr<CallerFd> sink_;
   std::uint64_t cap_;
   Events events_;
-  std::vector<char> buffer_;
+  std::unique_ptr<char[]> buffer_;  // kBuffer bytes, never zeroed: only what is used gets pages
   std::size_t pending_begin_ = 0;
   std::size_t pending_end_ = 0;
   std::uint64_t produced_ = 0;
