@@ -61,6 +61,8 @@ class Canary {
   }
   Canary(const Canary&) = delete;
   Canary& operator=(const Canary&) = delete;
+  Canary(Canary&&) = delete;
+  Canary& operator=(Canary&&) = delete;
 
   [[nodiscard]] bool lies_there() const {
     std::ifstream file(path());

@@ -11,7 +11,7 @@
 namespace runner::cli {
 namespace {
 
-constexpr jail::Bytes kMaxInput = jail::mib(1024 * 64);  // the workdir's size decides
+constexpr jail::Bytes kMaxInput = jail::mib(65'536);  // the workdir's size decides
 
 template <class T>
 Result<void> read_limit(std::optional<T>& into, const std::optional<std::string>& text,

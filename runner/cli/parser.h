@@ -16,6 +16,8 @@ class Parser {
   ~Parser();
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
+  Parser(Parser&&) = delete;
+  Parser& operator=(Parser&&) = delete;
 
   // `into` must outlive parse(). A `name` without a dash is a positional. `type` is for the help.
   void text(const char* name, std::optional<std::string>& into, const char* help, const char* type);

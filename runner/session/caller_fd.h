@@ -23,6 +23,8 @@ class CallerFd {
   ~CallerFd();
   CallerFd(const CallerFd&) = delete;
   CallerFd& operator=(const CallerFd&) = delete;
+  CallerFd(CallerFd&&) = delete;
+  CallerFd& operator=(CallerFd&&) = delete;
 
   // Calls `ready` once, from the event loop, when a read or write would not block. Not after
   // cancel(). At most one wait at a time. `ready` must keep this object's owner alive.

@@ -59,6 +59,8 @@ class Execution final : public LaunchListener {
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
+  Execution(Execution&&) = delete;
+  Execution& operator=(Execution&&) = delete;
 
   // `done` is called exactly once, from the loop.
   void start(Done done);

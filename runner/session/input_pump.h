@@ -20,6 +20,8 @@ class InputPump : public std::enable_shared_from_this<InputPump> {
   ~InputPump();
   InputPump(const InputPump&) = delete;
   InputPump& operator=(const InputPump&) = delete;
+  InputPump(InputPump&&) = delete;
+  InputPump& operator=(InputPump&&) = delete;
 
   void start() { wait_for_source(); }
   void stop();

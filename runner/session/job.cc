@@ -90,6 +90,7 @@ std::vector<std::string> environment(const policies::Policy& policy,
     env[assignment.substr(0, equals)] = assignment.substr(equals + 1);
   }
   std::vector<std::string> list;
+  list.reserve(env.size());
   for (const auto& [name, value] : env) list.push_back(name + "=" + value);
   return list;
 }

@@ -42,6 +42,8 @@ class SpawnPlan {
   }
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
+  SpawnPlan(SpawnPlan&&) = delete;
+  SpawnPlan& operator=(SpawnPlan&&) = delete;
 
   // A jail's first process must hold no file or terminal of our caller's: /dev/null for all three,
   // the socket, and nothing else.

@@ -43,6 +43,8 @@ class Launcher {
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
+  Launcher(Launcher&&) = delete;
+  Launcher& operator=(Launcher&&) = delete;
 
   // Starts the spawner at `path` with an empty environment and no descriptor but its socket.
   // kSpawner if it cannot be started.

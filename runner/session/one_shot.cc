@@ -99,7 +99,7 @@ OneShot::OneShot(const Home& home) : home_(home), loop_(std::make_unique<Loop>()
   loop_->started = loop_->launcher.start(home_.spawner);
   // Writes to a pipe whose reader has gone fail instead of ending us. Not before the spawner's
   // start: a payload must not inherit it.
-  std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGPIPE, SIG_IGN);
 }
 
 OneShot::~OneShot() = default;

@@ -47,6 +47,8 @@ class OneShot {
   ~OneShot();
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
+  OneShot(OneShot&&) = delete;
+  OneShot& operator=(OneShot&&) = delete;
 
   // May be called several times, one after the other.
   Result<Finished> run(const policies::Library& library, Job job, const OneShotOptions& options);

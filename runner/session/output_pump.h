@@ -30,6 +30,8 @@ class OutputPump : public std::enable_shared_from_this<OutputPump> {
   ~OutputPump();
   OutputPump(const OutputPump&) = delete;
   OutputPump& operator=(const OutputPump&) = delete;
+  OutputPump(OutputPump&&) = delete;
+  OutputPump& operator=(OutputPump&&) = delete;
 
   void start(Events events);
   // Ends here and now: no event follows. What was read but not passed on counts as truncated.

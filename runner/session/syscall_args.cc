@@ -174,7 +174,7 @@ std::string socket_text(const jail::Denied& call) {
   return text;
 }
 
-std::string with_text(const jail::Denied& call, std::string item) {
+std::string with_text(const jail::Denied& call, const std::string& item) {
   std::string text = quoted(call.text);
   add(text, item, ", ");
   return text;

@@ -43,8 +43,8 @@ TEST_CASE("variables of the loader are refused, others pass") {
   for (const char* bad : {"", "=x", "A", "9A=x", "A-B=x", "A B=x", "\xff=x"}) {
     CHECK_FALSE(check_env(bad));
   }
-  for (const char* loader : {"LD_PRELOAD=x", "LD_AUDIT=", "GCONV_PATH=x", "GLIBC_TUNABLES=x",
-                             "MALLOC_ARENA_MAX=1"}) {
+  for (const char* loader :
+       {"LD_PRELOAD=x", "LD_AUDIT=", "GCONV_PATH=x", "GLIBC_TUNABLES=x", "MALLOC_ARENA_MAX=1"}) {
     const auto checked = check_env(loader);
     REQUIRE_FALSE(checked);
     CHECK(checked.error().kind == ErrorKind::kUsage);

@@ -141,8 +141,8 @@ TEST_CASE("output to a file that cannot be polled") {
   ::unlink(name);
   fill(payload.write, 60'000);
   payload.write.reset();
-  const auto pump = std::make_shared<OutputPump>(io, std::move(payload.read), file.get(),
-                                                 jail::Bytes{50'000});
+  const auto pump =
+      std::make_shared<OutputPump>(io, std::move(payload.read), file.get(), jail::Bytes{50'000});
   pump->start({[] {}, nullptr});
   io.run();
   CHECK(::lseek(file.get(), 0, SEEK_END) == 50'000);

@@ -32,6 +32,8 @@ class TempDir {
   ~TempDir() { std::ignore = std::system(("rm -rf '" + path_.string() + "'").c_str()); }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
+  TempDir(TempDir&&) = delete;
+  TempDir& operator=(TempDir&&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
   [[nodiscard]] jail::Fd open() const {
     return jail::Fd(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
