@@ -108,6 +108,7 @@ void print_json(const Finished& finished) {
   report.denied_total = finished.denied_total;
   report.denied_throttled = finished.denied_throttled;
   report.files = finished.files ? &*finished.files : nullptr;
+  report.error = finished.late_error ? &*finished.late_error : nullptr;
   report.limits = limits;
   put(wire::to_json(report) + "\n");
 }

@@ -107,6 +107,16 @@ json::object usage_object(const Usage& usage) {
   return object;
 }
 
+json::object error_object(const Error& error) {
+  json::object object{{"kind", kind_name(error.kind)}, {"text", to_utf8(error.text)}};
+  if (error.setup) {
+    object["setup"] = json::object{{"step", jail::step_name(error.setup->step)},
+                                   {"index", error.setup->index},
+                                   {"errno", jail::errno_name(error.setup->error)}};
+  }
+  return object;
+}
+
 }  // namespace
 
 std::string ascii_escaped(std::string_view text) {
@@ -155,6 +165,7 @@ std::string to_json(const Report& report) {
   add_bytes(object, "stdout", report.out, outcome.out);
   add_bytes(object, "stderr", report.err, outcome.err);
   object["files"] = files_value(report.files);
+  object["error"] = report.error != nullptr ? json::value(error_object(*report.error)) : nullptr;
   object["policy"] = report.policy;
   object["language"] = or_null(report.language);
   object["limits"] = limits_object(report.limits);
@@ -162,13 +173,7 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_json(const Error& error) {
-  json::object object{{"kind", kind_name(error.kind)}, {"text", to_utf8(error.text)}};
-  if (error.setup) {
-    object["setup"] = json::object{{"step", jail::step_name(error.setup->step)},
-                                   {"index", error.setup->index},
-                                   {"errno", jail::errno_name(error.setup->error)}};
-  }
-  return ascii_escaped(json::serialize(json::object{{"error", std::move(object)}}));
+  return ascii_escaped(json::serialize(json::object{{"error", error_object(error)}}));
 }
 
 }  // namespace runner::wire

@@ -36,6 +36,7 @@ struct Report {
   std::uint64_t denied_total = 0;
   bool denied_throttled = false;
   const Harvest* files = nullptr;  // null without --out
+  const Error* error = nullptr;    // the code ran, but its files could not all be delivered
   std::span<const LimitLine> limits;
 };
 
