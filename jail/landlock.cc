@@ -58,6 +58,9 @@ std::uint64_t rights_of(const PlanMount& m, std::uint64_t all) {
     }
     case MountKind::kDevice:
       return kReadFile | kWriteFile | kIoctlDev;
+    case MountKind::kMqueue:
+      // mq_open(3) opens below a mount that is in no tree; it shares its root with this one.
+      return all & ~(kMakeChar | kMakeBlock | kIoctlDev | kExecute);
     case MountKind::kDevpts:
       return kReadFile | kReadDir | kWriteFile | kIoctlDev;
     case MountKind::kBind:

@@ -133,7 +133,9 @@ class Builder {
       case MountKind::kFile:
         return file(m, target);
       case MountKind::kDevpts:
-        return devpts(target);
+        return special("devpts", "newinstance,ptmxmode=0666,mode=0620", target);
+      case MountKind::kMqueue:
+        return special("mqueue", nullptr, target);
     }
     return EINVAL;
   }
@@ -187,13 +189,14 @@ class Builder {
     return 0;
   }
 
-  int devpts(const char* target) {
+  // A file system whose content belongs to one of the jail's namespaces.
+  int special(const char* type, const char* options, const char* target) {
     if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
     std::array<char, PATH_MAX> path;
     std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
-    const char* options = "newinstance,ptmxmode=0666,mode=0620";
-    return ::mount("devpts", path.data(), "devpts", MS_NOSUID | MS_NOEXEC, options) == 0 ? 0
-                                                                                         : errno;
+    const unsigned long nodev = std::strcmp(type, "devpts") == 0 ? 0 : MS_NODEV;
+    const unsigned long flags = MS_NOSUID | MS_NOEXEC | nodev;
+    return ::mount(type, path.data(), type, flags, options) == 0 ? 0 : errno;
   }
 
   // The payload sees code_dir read-only; init keeps a second, writable view of the same tmpfs.

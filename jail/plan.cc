@@ -68,7 +68,7 @@ class Checker {
 };
 
 void check_mount(Checker& c, const PlanMount& m) {
-  c.require(m.kind <= MountKind::kDevpts && m.access <= Access::kReadWrite &&
+  c.require(m.kind <= MountKind::kMqueue && m.access <= Access::kReadWrite &&
             m.exec <= Exec::kExec && m.presence <= Presence::kOptional && m.mode <= 01777);
   c.path(m.target);
   if (m.kind == MountKind::kBind || m.kind == MountKind::kDevice) c.path(m.source);

@@ -26,6 +26,7 @@ enum class MountKind : std::uint8_t {
   kSymlink,  // target -> source (source is the link's text)
   kFile,     // a file of the read-only root with `contents`
   kDevpts,   // a private devpts instance at target
+  kMqueue,   // the POSIX message queues of the jail's own ipc namespace
 };
 
 // One entry of the jail's tree. Entries are made in order; parents are made as needed (0755).

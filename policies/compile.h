@@ -24,8 +24,8 @@ struct Placed {
 };
 
 // Everything in the jail's tree except /proc and the code folder, in the order in which it is made:
-// binds (outer folders first; what an outer one shows anyway is left out), links, our /etc, writable
-// folders, devices. Errors: an extra bind of a path that is never bound.
+// binds (outer folders first; what an outer one shows anyway is left out), links, our /etc,
+// writable folders, devices. Errors: an extra bind of a path that is never bound.
 Result<std::vector<Placed>> mount_table(const Policy& policy, const Extras& extras);
 
 // Errors: mode = "restricted" (no process to describe), and those of mount_table.

@@ -51,7 +51,9 @@ std::string memory(const Policy& policy) {
 
 std::string files(const Policy& policy) {
   std::vector<std::string> seen;
-  for (const Bind& b : policy.files.read_only) seen.push_back(b.target);
+  const auto table = mount_table(policy, {});
+  for (const Placed& p : table.value_or(std::vector<Placed>{}))
+    if (p.mount.kind == jail::MountKind::kBind) seen.push_back(p.mount.target);
   const auto exec = [](const Tmpfs& fs) {
     return fs.exec == jail::Exec::kExec ? "; programs there can be run"
                                         : "; nothing there can be run";
@@ -124,6 +126,7 @@ PathAnswer answer(const std::string& path, const Placed& placed) {
                   (m.exec == jail::Exec::kExec ? ")" : "; programs there cannot be run)")};
     case jail::MountKind::kDevice:
     case jail::MountKind::kDevpts:
+    case jail::MountKind::kMqueue:
       return {PathView::kDevice, placed.key, path + " is a device of " + placed.key};
     case jail::MountKind::kSymlink:
       return {PathView::kMade, placed.key, path + " is a link to " + m.source};

@@ -1,4 +1,5 @@
-// What a policy means, in words, and where the words of a refusal come from. Pure; any thread.
+// What a policy means, in words, and where the words of a refusal come from. Looks at the
+// host only as mount_table() does (compile.h). Any thread.
 #pragma once
 
 #include <string>

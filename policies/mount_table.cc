@@ -171,6 +171,12 @@ class Table {
       add("files.devpts", m);
       add("files.devpts", link("/dev/ptmx", "pts/ptmx"));
     }
+    if (p_.files.mqueue) {
+      Mount m;
+      m.kind = MountKind::kMqueue;
+      m.target = "/dev/mqueue";
+      add("files.mqueue", m);
+    }
     if (p_.files.proc == jail::ProcView::kNone) return;
     add("files.proc", link("/dev/fd", "/proc/self/fd"));
     add("files.proc", link("/dev/stdin", "/proc/self/fd/0"));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "policies/nearest.h"
 #include "policies/quantity.h"
@@ -26,8 +25,8 @@ class Writer {
     each(root, "session", {"idle", "lifetime", "max_sessions"}, &Writer::session);
     interpreters(root);
     each(root, "files",
-         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "proc",
-          "max_file", "outputs"},
+         {"read_only", "read_only_if_present", "workdir", "scratch", "devices", "devpts", "mqueue",
+          "proc", "max_file", "outputs"},
          &Writer::files);
     each(root, "limits",
          {"memory", "cpu_time", "wall_time", "grace", "processes", "open_files", "file_size",
@@ -192,6 +191,8 @@ class Writer {
       else
         all.push_back({name, std::move(reason)});
     }
+    std::sort(policy_.unsafe.begin(), policy_.unsafe.end(),
+              [](const Unsafe& a, const Unsafe& b) { return a.key < b.key; });
   }
 
   // ---- files ----
@@ -204,6 +205,7 @@ class Writer {
     if (key == "scratch") scratch(node, path);
     if (key == "devices") add(f.devices, node, path);
     if (key == "devpts") f.devpts = r_.boolean(node, path);
+    if (key == "mqueue") f.mqueue = r_.boolean(node, path);
     if (key == "max_file") f.max_file = size(node, path);
     if (key == "outputs") f.outputs = count(node, path);
     if (key == "proc")
@@ -226,6 +228,9 @@ class Writer {
       else
         all.push_back(std::move(b));
     }
+    // One order however the files were merged: as `show` prints them.
+    std::stable_partition(policy_.files.read_only.begin(), policy_.files.read_only.end(),
+                          [](const Bind& b) { return b.presence == jail::Presence::kRequired; });
   }
 
   Bind bind(const toml::node& node, const std::string& path) {

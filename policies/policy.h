@@ -55,8 +55,9 @@ struct Files {
   std::vector<Tmpfs> scratch;        // /tmp, /dev/shm
   std::vector<std::string> devices;  // "/dev/null", ...
   bool devpts = false;
+  bool mqueue = false;
   jail::ProcView proc = jail::ProcView::kNone;
-  Bytes max_file{};          // one file brought out
+  Bytes max_file{};           // one file brought out
   std::uint64_t outputs = 0;  // files brought out
   bool operator==(const Files&) const = default;
 };
@@ -65,11 +66,11 @@ struct Limits {
   Bytes memory{};
   Millis cpu_time{};
   Millis wall_time{};
-  Millis grace{};              // between SIGINT and SIGKILL
+  Millis grace{};  // between SIGINT and SIGKILL
   std::uint64_t processes = 0;
   std::uint64_t open_files = 0;
   Bytes file_size{};
-  Bytes output{};              // stdout and stderr, each
+  Bytes output{};  // stdout and stderr, each
   bool operator==(const Limits&) const = default;
 };
 

@@ -78,8 +78,9 @@ std::string files(const Files& f) {
          (f.workdir == Tmpfs{} ? "" : line("workdir", tmpfs(f.workdir))) +
          long_list("scratch", f.scratch, tmpfs) +
          (f.devices.empty() ? "" : line("devices", list(f.devices))) +
-         line("devpts", f.devpts ? "true" : "false") + line("proc", quoted(proc)) +
-         unless_zero("max_file", f.max_file, print_size) + count("outputs", f.outputs);
+         line("devpts", f.devpts ? "true" : "false") + line("mqueue", f.mqueue ? "true" : "false") +
+         line("proc", quoted(proc)) + unless_zero("max_file", f.max_file, print_size) +
+         count("outputs", f.outputs);
 }
 
 std::string limits(const Limits& l) {

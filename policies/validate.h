@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, 4> kOperators{"%", "//", "**", "pe
 inline constexpr std::array<std::string_view, 6> kFunctions{"sqrt", "round", "abs",
                                                             "min",  "max",   "sum"};
 
-// The first broken rule, or the keys of kWeakenings that are in force, in their order. `places` puts
-// FILE:LINE:COLUMN in front of an error; may be empty.
+// The first broken rule, or the keys of kWeakenings that are in force, in their order. `places`
+// puts FILE:LINE:COLUMN in front of an error; may be empty.
 Result<std::vector<std::string>> validate(const Policy& policy, const SyscallTable& table,
                                           const Places& places);
 

@@ -9,6 +9,8 @@
 #include <csignal>
 #include <utility>
 
+#include "runner/text.h"
+
 namespace runner {
 namespace {
 
@@ -100,8 +102,9 @@ void Execution::start(Done done) {
 
 void Execution::on_launched(jail::Launched launched) {
   if (launched.error) {
-    return finish(tl::unexpected(
-        Error{ErrorKind::kSetup, jail::describe(*launched.error, request_.spec), launched.error}));
+    std::string text = jail::describe(*launched.error, request_.spec);
+    if (launched.error->step == jail::Step::kExec) text = printable(request_.program) + ": " + text;
+    return finish(tl::unexpected(Error{ErrorKind::kSetup, std::move(text), launched.error}));
   }
   started_ = Clock::now();
   running_ = true;

@@ -32,6 +32,7 @@ enum class OutputTo { kCaller, kMemory };
 
 struct ExecutionRequest {
   const jail::Spec* spec = nullptr;  // for messages
+  std::string program;               // likewise
   const jail::Fd* plan = nullptr;
   const jail::Fd* command = nullptr;
   std::span<const jail::Fd> inputs;

@@ -57,9 +57,10 @@ tl::unexpected<Error> no_language(const policies::Library& library, const polici
   std::string text =
       "the policy \"" + policy.name + "\" does not declare the language " + printable(language);
   text += declared.empty() ? "; it declares none" : "; it declares " + join(declared);
-  text += elsewhere.empty() ? "; no shipped policy does"
-                            : "; try --policy " + elsewhere.front() +
-                                  (elsewhere.size() > 1 ? " (also: " + join(elsewhere) + ")" : "");
+  if (elsewhere.empty()) return fail(ErrorKind::kUsage, text + "; no shipped policy does");
+  const bool usual = std::find(elsewhere.begin(), elsewhere.end(), "standard") != elsewhere.end();
+  text += "; " + join(elsewhere) + (elsewhere.size() > 1 ? " do" : " does") + ": try --policy " +
+          (usual ? "standard" : elsewhere.front());
   return fail(ErrorKind::kUsage, text);
 }
 
@@ -295,13 +296,14 @@ Result<Prepared> prepare(const Home& home, const policies::Library& library, Job
     return tl::unexpected(
         Error{ErrorKind::kSetup, jail::describe(plan.error(), &prepared.spec), plan.error()});
   }
-  jail::Command command{std::move(start.argv), environment(policy, start.interpreter, job.env),
+  const jail::Command command{std::move(start.argv), environment(policy, start.interpreter, job.env),
                         policy.files.workdir.path, inputs.list};
   auto sealed = jail::make_command(command);
   if (!sealed) {
     return tl::unexpected(
         Error{ErrorKind::kSetup, jail::describe(sealed.error(), nullptr), sealed.error()});
   }
+  prepared.program = command.argv.front();
   prepared.language = std::move(start.language);
   prepared.plan = std::move(*plan);
   prepared.command = std::move(*sealed);

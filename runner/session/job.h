@@ -50,6 +50,7 @@ struct Job {
 struct Prepared {
   policies::Policy policy;  // narrowed
   std::optional<std::string> language;
+  std::string program;  // argv[0], for messages
   jail::Spec spec;
   jail::Fd plan;
   jail::Fd command;

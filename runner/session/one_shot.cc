@@ -46,6 +46,7 @@ class Interrupts {
 ExecutionRequest request_for(const Prepared& prepared, const OneShotOptions& options) {
   ExecutionRequest request;
   request.spec = &prepared.spec;
+  request.program = prepared.program;
   request.plan = &prepared.plan;
   request.command = &prepared.command;
   request.inputs = prepared.inputs;

@@ -79,8 +79,7 @@ TEST_CASE("deep nesting is refused before anything recurses") {
   CHECK(parse_error("\n[" + dots + "]\n") == "p.toml:2:19: " + too_many);
   CHECK(parse_error("# " + std::string(deep, '[') + "\nname = \"" + std::string(20, '.') + "\"\n")
             .empty());
-  CHECK(parse_error("name = '''\n" + std::string(50, '[') + "'''\n") ==
-        "p.toml:1:8: name: contains a control character");
+  CHECK(parse_error("name = '''\n" + std::string(50, '[') + "'''\n").empty());
 }
 
 TEST_CASE("ten thousand keys are survived") {

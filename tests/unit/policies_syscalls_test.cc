@@ -73,7 +73,7 @@ TEST_CASE("mistakes name line and column") {
         "s.toml:3:8: sets.a.read: why is missing: each call says what it is for");
   CHECK(table_error(
             "[sets.a]\nwhy = \"w\"\nread = { why = \"x\", args = \"fd\", when = [\"f == 0\"] }\n" +
-            kRest) == "s.toml:3:46: sets.a.read.when: \"f\" is not one of the arguments: fd");
+            kRest) == "s.toml:3:42: sets.a.read.when: \"f\" is not one of the arguments: fd");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\nread = \"1\"\nread = \"2\"\n" + kRest) ==
         "s.toml:4:1: sets.a.read: stands twice; join the two");
   CHECK(table_error("[sets.a]\nwhy = \"w\"\n[sets.a]\nwhy = \"w\"\n" + kRest) ==

@@ -1,0 +1,152 @@
+#include "runner/arithmetic/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runner/arithmetic/evaluator.h"
+#include "runner/arithmetic/fast_path.h"
+#include "runner/arithmetic/functions.h"
+#include "runner/arithmetic/parser.h"
+#include "runner/arithmetic/text.h"
+
+namespace runner::arithmetic {
+namespace {
+
+Verdict refused(Refusal refusal, std::string message) {
+  Verdict verdict;
+  verdict.decision = Decision::kRefused;
+  verdict.refusal = refusal;
+  verdict.message = std::move(message);
+  return verdict;
+}
+
+Verdict refused_syntax(std::string_view why) {
+  return refused(Refusal::kSyntax, "not a valid expression: " + std::string(why));
+}
+
+// CR LF and CR are line feeds to Python's tokenizer. Returns the text, in `out` if it differs.
+std::string_view translate_newlines(std::string_view text,
+                                    std::array<char, 4 * kMaxCodePoints>& out) {
+  if (text.find('\r') == std::string_view::npos) return text;
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool carriage_return = text[at] == '\r';
+    if (carriage_return && at + 1 < text.size() && text[at + 1] == '\n') ++at;
+    out[size++] = carriage_return ? '\n' : text[at];
+  }
+  return {out.data(), size};
+}
+
+// Line and column from 1, the column in code points.
+std::string place(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.find_last_of('\n') + 1;  // npos + 1 is 0
+  const std::size_t column = 1 + survey(before.substr(start)).code_points;
+  std::string result = " (column " + std::to_string(column);
+  if (line > 1) result += " of line " + std::to_string(line);
+  return result += ')';
+}
+
+Verdict evaluate_stripped(std::string_view stripped, const Options& options) {
+  if (stripped.empty() || is_none(stripped)) return {};
+  const TextFacts facts = survey(stripped);
+  if (facts.code_points > kMaxCodePoints)
+    return refused(Refusal::kLength, "expression is " + std::to_string(facts.code_points) +
+                                         " characters; the limit is " +
+                                         std::to_string(kMaxCodePoints));
+  if (facts.first_surrogate != std::string_view::npos)
+    return refused_syntax("a lone surrogate is no text");
+  if (facts.first_nul != std::string_view::npos) return refused_syntax("it holds a NUL character");
+  std::array<char, 4 * kMaxCodePoints> buffer;
+  const std::string_view text = translate_newlines(stripped, buffer);
+  Tree tree;
+  if (const Failure failure = parse(text, tree))
+    return refused_syntax(std::string(failure.text) + place(text, failure.at));
+  Verdict verdict;
+  walk(text, tree, options, verdict);
+  return verdict;
+}
+
+void append_member(std::string_view name, std::string_view text, std::string& out) {
+  if (text.empty()) return;
+  out += ", \"";
+  out += name;
+  out += "\": \"";
+  append_json_escaped(text, out);
+  out += '"';
+}
+
+}  // namespace
+
+tl::expected<Options, std::string> make_options(const std::vector<std::string>& operators,
+                                                const std::vector<std::string>& functions) {
+  static constexpr std::array<std::string_view, 3> kOperators{"%", "//", "**"};
+  Options options;
+  for (const std::string& name : operators) {
+    const auto* found = std::find(kOperators.begin(), kOperators.end(), name);
+    if (found == kOperators.end())
+      return tl::unexpected<std::string>("unknown operator \"" + name + "\": one of % // **");
+    options.operators.set(static_cast<std::size_t>(found - kOperators.begin()));
+  }
+  for (const std::string& name : functions) {
+    const auto function = function_named(name);
+    if (!function)
+      return tl::unexpected<std::string>("unknown function \"" + name +
+                                         "\": one of sqrt round abs min max sum");
+    options.functions.set(static_cast<std::size_t>(*function));
+  }
+  return options;
+}
+
+std::string_view to_string(Refusal refusal) {
+  static constexpr std::array<std::string_view, 6> kNames{"length", "syntax",     "whitelist",
+                                                          "depth",  "not_finite", "arithmetic"};
+  return kNames[static_cast<std::size_t>(refusal)];
+}
+
+Verdict evaluate(std::string_view text, const Options& options) {
+  const std::string_view stripped = strip(text);
+  std::array<char, kPlainSize> value;
+  if (char* const end = evaluate_plain(stripped, value.data())) {
+    Verdict verdict;
+    verdict.decision = Decision::kValue;
+    verdict.value.assign(value.data(), end);
+    return verdict;
+  }
+  return evaluate_stripped(stripped, options);
+}
+
+Verdict evaluate_in_full(std::string_view text, const Options& options) {
+  return evaluate_stripped(strip(text), options);
+}
+
+std::string to_json(const Verdict& verdict) {
+  std::string out;
+  append_json(verdict, out);
+  return out;
+}
+
+void append_json(const Verdict& verdict, std::string& out) {
+  switch (verdict.decision) {
+    case Decision::kValue:
+      out += "{\"value\": \"";
+      out += verdict.value;
+      out += '"';
+      append_member("note", verdict.note, out);
+      break;
+    case Decision::kRefused:
+      out += "{\"refused\": \"";
+      out += to_string(verdict.refusal);
+      out += '"';
+      append_member("message", verdict.message, out);
+      append_member("hint", verdict.hint, out);
+      break;
+    case Decision::kDeclined:
+      out += "{\"declined\": true";
+      break;
+  }
+  out += '}';
+}
+
+}  // namespace runner::arithmetic

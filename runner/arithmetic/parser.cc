@@ -1,0 +1,259 @@
+#include "runner/arithmetic/parser.h"
+
+#include "runner/arithmetic/lexer.h"
+#include "runner/arithmetic/parser_state.h"
+
+namespace runner::arithmetic {
+namespace {
+
+// How tightly a binary operator binds; 0 for a token that is none.
+constexpr int rank_of(Tok kind) {
+  switch (kind) {
+    case Tok::kPipe:
+      return 1;
+    case Tok::kCaret:
+      return 2;
+    case Tok::kAmpersand:
+      return 3;
+    case Tok::kLeftShift:
+    case Tok::kRightShift:
+      return 4;
+    case Tok::kPlus:
+    case Tok::kMinus:
+      return 5;
+    case Tok::kStar:
+    case Tok::kSlash:
+    case Tok::kDoubleSlash:
+    case Tok::kPercent:
+    case Tok::kAt:
+      return 6;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+NodeId Parser::fail(std::string_view text) {
+  if (!failure_) failure_ = Failure{text, tokens_.tokens[at_].begin};
+  at_ = tokens_.count - 1;
+  return 0;
+}
+
+NodeId Parser::node(NodeKind kind) {
+  if (tree_.count >= kMaxNodes) return fail("too many parts");
+  Node& made = tree_.nodes[tree_.count];
+  made = kBlankNode;
+  made.kind = kind;
+  made.begin = tokens_.tokens[at_].begin;
+  made.end = tokens_.tokens[at_].end;
+  return static_cast<NodeId>(tree_.count++);
+}
+
+NodeId Parser::wrap(NodeKind kind) { return node(kind); }
+
+Failure Parser::parse_eval() {
+  tree_.root = expressions();
+  while (accept(Tok::kNewline)) {
+  }
+  if (!at(Tok::kEnd)) fail("invalid syntax");
+  return failure_;
+}
+
+Failure Parser::parse_in_fstring() {
+  tree_.root = star_expressions();
+  if (!at(Tok::kEnd)) fail("invalid syntax");
+  return failure_;
+}
+
+// expressions: expression (',' expression)* [',']
+NodeId Parser::expressions() {
+  Items items;
+  const NodeId first = expression();
+  if (!at(Tok::kComma)) return first;
+  add_item(items, first);
+  while (accept(Tok::kComma) && !at(Tok::kEnd) && !at(Tok::kNewline)) add_item(items, expression());
+  const NodeId tuple = node(NodeKind::kTuple);
+  get(tuple).right = items.first;
+  return tuple;
+}
+
+// star_expressions: ('*' bitwise_or | expression) (',' ...)* [','], up to a closing bracket.
+NodeId Parser::star_expressions() {
+  const auto one = [this] {
+    if (!accept(Tok::kStar)) return expression();
+    binary(1);
+    return node(NodeKind::kStarred);
+  };
+  const NodeId first = one();
+  if (!at(Tok::kComma)) return first;
+  while (accept(Tok::kComma) && !at(Tok::kCloseParen) && !at(Tok::kEnd)) one();
+  return node(NodeKind::kTuple);
+}
+
+// expression: disjunction ['if' disjunction 'else' expression] | lambda
+NodeId Parser::expression() {
+  if (at(Tok::kLambda)) return lambda();
+  const NodeId value = disjunction();
+  if (!accept(Tok::kIf)) return value;
+  disjunction();
+  expect(Tok::kElse, "'else' is missing after 'if'");
+  expression();
+  return wrap(NodeKind::kIfExp);
+}
+
+// named_expression: NAME ':=' expression | expression
+NodeId Parser::named_expression() {
+  if (!at(Tok::kName) || next_kind() != Tok::kWalrus) return expression();
+  at_ += 2;
+  expression();
+  return wrap(NodeKind::kNamedExpr);
+}
+
+// star_named_expression: '*' bitwise_or | named_expression
+NodeId Parser::star_named_expression() {
+  if (!accept(Tok::kStar)) return named_expression();
+  const NodeId inner = binary(1);
+  const bool target = get(inner).target != 0 && get(inner).kind != NodeKind::kStarred;
+  const NodeId starred = wrap(NodeKind::kStarred);
+  get(starred).target = target ? 1 : 0;
+  return starred;
+}
+
+NodeId Parser::yield_expression() {
+  accept(Tok::kYield);
+  if (accept(Tok::kFrom)) {
+    expression();
+    return wrap(NodeKind::kYieldFrom);
+  }
+  if (!at(Tok::kCloseParen)) star_expressions();
+  return wrap(NodeKind::kYield);
+}
+
+NodeId Parser::disjunction() {
+  const NodeId first = conjunction();
+  if (!at(Tok::kOr)) return first;
+  while (accept(Tok::kOr)) conjunction();
+  return wrap(NodeKind::kBoolOp);
+}
+
+NodeId Parser::conjunction() {
+  const NodeId first = inversion();
+  if (!at(Tok::kAnd)) return first;
+  while (accept(Tok::kAnd)) inversion();
+  return wrap(NodeKind::kBoolOp);
+}
+
+NodeId Parser::inversion() {
+  if (!at(Tok::kNot)) return comparison();
+  while (accept(Tok::kNot)) {
+  }
+  comparison();
+  const NodeId made = wrap(NodeKind::kUnaryOp);
+  get(made).op = Tok::kNot;
+  return made;
+}
+
+bool Parser::comparison_operator() {
+  switch (kind()) {
+    case Tok::kEqual:
+    case Tok::kNotEqual:
+    case Tok::kLess:
+    case Tok::kLessEqual:
+    case Tok::kGreater:
+    case Tok::kGreaterEqual:
+    case Tok::kIn:
+      ++at_;
+      return true;
+    case Tok::kIs:
+      ++at_;
+      accept(Tok::kNot);
+      return true;
+    case Tok::kNot:
+      if (next_kind() != Tok::kIn) return false;
+      at_ += 2;
+      return true;
+    default:
+      return false;
+  }
+}
+
+NodeId Parser::comparison() {
+  const NodeId first = binary(1);
+  if (!comparison_operator()) return first;
+  do {
+    binary(1);
+  } while (comparison_operator());
+  return wrap(NodeKind::kCompare);
+}
+
+// All left-associative binary operators whose rank is at least the given one.
+NodeId Parser::binary(int least_rank) {
+  NodeId left = factor();
+  for (;;) {
+    const Tok op = kind();
+    const int rank = rank_of(op);
+    if (rank == 0 || rank < least_rank) return left;
+    ++at_;
+    const NodeId right = binary(rank + 1);
+    const NodeId made = wrap(NodeKind::kBinOp);
+    get(made).op = op;
+    get(made).left = left;
+    get(made).right = right;
+    left = made;
+  }
+}
+
+NodeId Parser::factor() {
+  const Tok op = kind();
+  if (op != Tok::kPlus && op != Tok::kMinus && op != Tok::kTilde) return power();
+  ++at_;
+  const NodeId operand = factor();
+  const NodeId made = wrap(NodeKind::kUnaryOp);
+  get(made).op = op;
+  get(made).left = operand;
+  return made;
+}
+
+// power: ['await'] primary ['**' factor]
+NodeId Parser::power() {
+  NodeId left;
+  if (accept(Tok::kAwait)) {
+    primary();
+    left = wrap(NodeKind::kAwait);
+  } else {
+    left = primary();
+  }
+  if (!accept(Tok::kPower)) return left;
+  const NodeId right = factor();
+  const NodeId made = wrap(NodeKind::kBinOp);
+  get(made).op = Tok::kPower;
+  get(made).left = left;
+  get(made).right = right;
+  return made;
+}
+
+Failure parse(std::string_view text, Tree& tree) {
+  TokenBuffer tokens;
+  tree.count = 1;  // node 0 stands in for whatever failed to parse
+  tree.nodes[0] = kBlankNode;
+  if (const Failure failure = lex(text, tokens)) return failure;
+  return Parser(text, tokens, tree).parse_eval();
+}
+
+Failure parse_fstring_expression(std::string_view text) {
+  std::array<char, 4 * kMaxTokens> wrapped;
+  if (text.size() + 2 > wrapped.size()) return Failure{"f-string: expression too long", 0};
+  wrapped[0] = '(';
+  text.copy(wrapped.data() + 1, text.size());
+  wrapped[text.size() + 1] = ')';
+  const std::string_view whole(wrapped.data(), text.size() + 2);
+  TokenBuffer tokens;
+  if (const Failure failure = lex(whole, tokens)) return failure;
+  Tree tree;
+  tree.count = 1;
+  tree.nodes[0] = kBlankNode;
+  return Parser(whole, tokens, tree).parse_in_fstring();
+}
+
+}  // namespace runner::arithmetic

@@ -1,0 +1,144 @@
+#!/usr/bin/python3
+"""The restricted mode against the same whitelist walk in Python, on the same inputs, in one run.
+
+    arithmetic_bench.py PROGRAM [--check]
+
+PROGRAM is arithmetic_bench. With --check, exit status 1 where a target is missed: at least
+100 times as fast as Python on what a model writes, and 1,000,000 verdicts a second in batch mode.
+"""
+import ast
+import json
+import math
+import operator
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+UNARY = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+QUESTIONS = [
+    "3.2 * 10",
+    "240 * 0.14",
+    "260 - 240",
+    "(3.2 - 3.0) * 20",
+    "38.50 + 41.00",
+    "57.00 + 9.75",
+    "140 - 130",
+    "42 * 2 + 20",
+    "3.0 * 0.010",
+    "180 / 30",
+    "128 - 125",
+    "12.50 + 13.25",
+]
+REFUSED = [
+    "2 ** 10",
+    "__import__('os').listdir('.')",
+    "1" + "+1" * 40,
+    "38.50 + price",
+    "sum([1, 2, 3])",
+    "38.50 +",
+    "What does a heating element cost?",
+    "[x for x in (1).__class__.__base__.__subclasses__()]",
+    "1/0",
+    "NONE",
+]
+
+
+class Unsafe(Exception):
+    pass
+
+
+def walk(node, depth=0):
+    if depth > 32:
+        raise Unsafe("expression nests deeper than 32 levels")
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        return BINARY[type(node.op)](walk(node.left, depth + 1), walk(node.right, depth + 1))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in UNARY:
+        return UNARY[type(node.op)](walk(node.operand, depth + 1))
+    raise Unsafe(f"{type(node).__name__} is not on the arithmetic whitelist")
+
+
+def in_python(reply):
+    text = reply.strip()
+    if not text or text.upper() == "NONE":
+        return None
+    try:
+        if len(text) > 200:
+            raise Unsafe(f"expression is {len(text)} characters; the limit is 200")
+        value = walk(ast.parse(text, mode="eval").body)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Unsafe(f"result is not a finite number: {value}")
+        return repr(value)
+    except (SyntaxError, ValueError, ArithmeticError, Unsafe) as error:
+        return str(error)
+
+
+def amount(r):
+    return f"{r.uniform(0, 999):.2f}" if r.random() < 0.6 else str(r.randrange(1000))
+
+
+def calculation(r):
+    """What a model writes: a few amounts, now and then brackets."""
+    text = amount(r)
+    for _ in range(r.choice([1, 1, 1, 2, 2, 3, 4])):
+        text += f" {r.choice('+-*/')} {amount(r)}"
+        if r.random() < 0.2:
+            text = f"({text})"
+    return text
+
+
+def measure(program, texts):
+    """Nanoseconds for one text, in Python and here: the best of rounds that take turns, since a
+    busy machine slows either down by a factor."""
+    python, evaluate, batch = [], [], []
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.writelines(json.dumps(text) + "\n" for text in texts)
+        file.flush()
+        for _ in range(7):
+            began = time.perf_counter()
+            for text in texts:
+                in_python(text)
+            python.append((time.perf_counter() - began) / len(texts) * 1e9)
+            answer = subprocess.run([program, file.name, "20"], stdout=subprocess.PIPE, check=True)
+            ours = json.loads(answer.stdout)
+            evaluate.append(ours["evaluate_ns"])
+            batch.append(ours["batch_ns"])
+    return min(python), min(evaluate), min(batch)
+
+
+def main():
+    r = random.Random(1)
+    questions = [r.choice(QUESTIONS) for _ in range(20_000)]
+    calculations = [calculation(r) for _ in questions]
+    mixed = [r.choice(REFUSED) if r.random() < 0.15 else t for t in calculations]
+    refused = [r.choice(REFUSED) for _ in calculations]
+    missed = False
+    print("inputs            python ns  evaluate ns   ratio  batch ns  batch verdicts/s")
+    inputs = {
+        "questions": questions,
+        "calculations": calculations,
+        "15% refused": mixed,
+        "all refused": refused,
+    }
+    for name, texts in inputs.items():
+        python, evaluate, batch = measure(sys.argv[1], texts)
+        ratio, rate = python / evaluate, 1e9 / batch
+        print(
+            f"{name:16} {python:10.0f} {evaluate:12.1f} {ratio:7.0f} "
+            f"{batch:9.1f} {rate:17,.0f}"
+        )
+        missed = missed or (name in ("questions", "calculations") and ratio < 100) or rate < 1_000_000
+    return 1 if missed and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
