@@ -18,13 +18,15 @@ jail::Rlimit limit(int resource, std::uint64_t soft, std::uint64_t hard) {
 
 // RLIMIT_DATA stands in for memory where there is no cgroup, and then the spawner sets it.
 // RLIMIT_AS is never set: address space is not memory (V8 and OpenBLAS reserve gigabytes).
-std::vector<jail::Rlimit> rlimits(const Policy& policy, bool queues) {
+enum class Queues { kNone, kAllowed };
+
+std::vector<jail::Rlimit> rlimits(const Policy& policy, Queues queues) {
   const Limits& l = policy.limits;
   const std::uint64_t cpu = ceil_seconds(l.cpu_time);
   // getrlimit(2): NPROC counts the uid's threads in the user namespace; init is one of them.
   const std::uint64_t tasks = l.processes + 1;
   // Linux's own default for a user (msgqueue): ten queues of ten small messages.
-  const std::uint64_t queue_bytes = queues ? 819'200 : 0;
+  const std::uint64_t queue_bytes = queues == Queues::kAllowed ? 819'200 : 0;
   constexpr std::uint64_t kSignals = 512;  // each POSIX timer holds one
   constexpr std::uint64_t kMicros = 200'000;
   return {
@@ -91,7 +93,8 @@ Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, cons
   spec.proc = policy.files.proc;
   spec.loopback = policy.network.loopback;
   const auto queue = jail::syscall_number("mq_open");
-  spec.rlimits = rlimits(policy, queue && allowed->calls.contains(*queue));
+  spec.rlimits =
+      rlimits(policy, queue && allowed->calls.contains(*queue) ? Queues::kAllowed : Queues::kNone);
   spec.totals = {policy.limits.memory, policy.limits.processes, policy.limits.cpu_time};
   spec.filter.fallback = policy.syscalls.on_deny == OnDeny::kKill ? jail::SyscallAction::kKill
                                                                   : jail::SyscallAction::kNotify;

@@ -359,17 +359,17 @@ class Lexer {
         ++nesting_;
         return true;
       case Tok::kCloseParen:
-        return close(Tok::kOpenParen);
+        return close_bracket(Tok::kOpenParen);
       case Tok::kCloseBracket:
-        return close(Tok::kOpenBracket);
+        return close_bracket(Tok::kOpenBracket);
       case Tok::kCloseBrace:
-        return close(Tok::kOpenBrace);
+        return close_bracket(Tok::kOpenBrace);
       default:
         return true;
     }
   }
 
-  bool close(Tok opening) {
+  bool close_bracket(Tok opening) {
     if (nesting_ == 0) return fail("a closing bracket has no opening one");
     --nesting_;
     return opened_[nesting_] == opening || fail("a closing bracket does not match its opening one");

@@ -123,7 +123,7 @@ void print_table(const std::vector<Feature>& features, const Trial& trial) {
       (trial.passed ? paint.good(trial.text) : paint.bad(printable(trial.text))) + "\n");
 }
 
-void print_as_json(const std::vector<Feature>& features, const Trial& trial, bool whole) {
+void print_as_json(const std::vector<Feature>& features, const Trial& trial, Verdict whole) {
   json::array list;
   for (const Feature& feature : features) {
     list.push_back(json::object{{"name", feature.name},
@@ -135,7 +135,7 @@ void print_as_json(const std::vector<Feature>& features, const Trial& trial, boo
                                 {"mend", feature.mend}});
   }
   const json::object object{
-      {"standard_runs_fully", whole},
+      {"standard_runs_fully", whole == Verdict::kPresent},
       {"trial", json::object{{"passed", trial.passed}, {"text", to_utf8(trial.text)}}},
       {"features", std::move(list)}};
   put(wire::ascii_escaped(json::serialize(object)) + "\n");
@@ -158,16 +158,17 @@ int doctor_command(const Words& words) {
   const std::vector<Feature> features = inspect(*home, *standard);
   OneShot one_shot(*home);
   const Trial trial = run_true(one_shot, *library);
-  const bool whole =
+  const bool runs =
       trial.passed && std::all_of(features.begin(), features.end(), [](const Feature& feature) {
         return feature.need == Need::kOptional || feature.verdict == Verdict::kPresent;
       });
+  const Verdict whole = runs ? Verdict::kPresent : Verdict::kAbsent;
   if (as_json) {
     print_as_json(features, trial, whole);
   } else {
     print_table(features, trial);
   }
-  return whole ? 0 : 1;
+  return whole == Verdict::kPresent ? 0 : 1;
 }
 
 }  // namespace runner::cli

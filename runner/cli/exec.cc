@@ -10,8 +10,8 @@ namespace {
 Result<std::vector<std::string>> command_of(const CLI::App& app, const Words& words) {
   std::vector<std::string> command = app.remaining();
   if (!command.empty() && command.front().starts_with('-')) {
-    return fail(ErrorKind::kUsage, "exec: no option " + printable(command.front()) +
-                                       "; see sandglass exec --help");
+    return fail(ErrorKind::kUsage,
+                "exec: no option " + printable(command.front()) + "; see sandglass exec --help");
   }
   if (words.program) {
     if (!command.empty()) command.push_back("--");

@@ -1,6 +1,6 @@
 // Boost.Process v2 on std::filesystem. Boost 1.81's headers then use a few of Boost's own names
-// (boost::optional, asio::detail::throw_error ...) without including them, so those go first; include this
-// instead of <boost/process/v2/...>.
+// (boost::optional, asio::detail::throw_error ...) without including them, so those go first;
+// include this instead of <boost/process/v2/...>.
 #pragma once
 
 // clang-format off

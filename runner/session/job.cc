@@ -296,8 +296,9 @@ Result<Prepared> prepare(const Home& home, const policies::Library& library, Job
     return tl::unexpected(
         Error{ErrorKind::kSetup, jail::describe(plan.error(), &prepared.spec), plan.error()});
   }
-  const jail::Command command{std::move(start.argv), environment(policy, start.interpreter, job.env),
-                        policy.files.workdir.path, inputs.list};
+  const jail::Command command{std::move(start.argv),
+                              environment(policy, start.interpreter, job.env),
+                              policy.files.workdir.path, inputs.list};
   auto sealed = jail::make_command(command);
   if (!sealed) {
     return tl::unexpected(
