@@ -13,7 +13,7 @@
 
 #include "policies/explain.h"
 #include "runner/cli/options.h"
-#include "runner/cli/table.h"
+#include "runner/cli/paint.h"
 #include "runner/session/content.h"
 #include "runner/text.h"
 

@@ -9,7 +9,7 @@
 
 #include "jail/host.h"
 #include "runner/cli/options.h"
-#include "runner/cli/table.h"
+#include "runner/cli/paint.h"
 #include "runner/text.h"
 
 namespace runner::cli {
@@ -106,20 +106,28 @@ Trial run_true(OneShot& one_shot, const policies::Library& library) {
           true};
 }
 
+std::string mark(const Paint& paint, const Feature& feature) {
+  if (feature.verdict == Verdict::kPresent) return paint.good("yes");
+  const std::string text = feature.verdict == Verdict::kAbsent ? "no " : "?  ";
+  return feature.need == Need::kRequired ? paint.bad(text) : text;
+}
+
 void print_table(const std::vector<Feature>& features, const Trial& trial) {
   const Paint paint;
-  std::vector<Row> rows = {{"feature", "here", "found", "needed by", "without it"}};
+  std::size_t width = 0;
+  for (const Feature& feature : features) width = std::max(width, feature.name.size());
   for (const Feature& feature : features) {
-    rows.push_back({feature.name, verdict_text(feature.verdict), printable(feature.found),
-                    feature.layer + (feature.need == Need::kRequired ? "" : " (optional)"),
-                    feature.verdict == Verdict::kPresent ? "" : "lost: " + feature.lost});
+    const std::string indent(5, ' ');
+    put(mark(paint, feature) + "  " + paint.bold(feature.name) +
+        std::string(width - feature.name.size() + 2, ' ') + printable(feature.found) + "\n");
+    put(paint.dim(indent + "for " + feature.layer +
+                  (feature.need == Need::kRequired ? "" : " (optional)")) +
+        "\n");
+    if (feature.verdict == Verdict::kPresent) continue;
+    put(indent + "without it: " + feature.lost + "\n");
+    if (!feature.mend.empty()) put(indent + "to have it: " + feature.mend + "\n");
   }
-  put(table(rows));
-  for (const Feature& feature : features) {
-    if (feature.verdict == Verdict::kPresent || feature.mend.empty()) continue;
-    put("\n" + paint.bold(feature.name) + ": " + feature.mend);
-  }
-  put("\n\n/bin/true under standard: " +
+  put("\n/bin/true under standard: " +
       (trial.passed ? paint.good(trial.text) : paint.bad(printable(trial.text))) + "\n");
 }
 

@@ -1,18 +1,10 @@
-// A plain table for the terminal: columns as wide as their widest cell, the last one open-ended.
-// Pure; any thread.
+// Colours, only if stdout is a terminal and NO_COLOR is not set. Any thread.
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace runner::cli {
 
-using Row = std::vector<std::string>;
-
-// Two spaces between columns, `indent` before each row, a newline after each.
-std::string table(const std::vector<Row>& rows, std::size_t indent = 0);
-
-// Colours, only if stdout is a terminal and NO_COLOR is not set.
 class Paint {
  public:
   Paint();
