@@ -17,14 +17,14 @@ jail::Rlimit limit(int resource, std::uint64_t soft, std::uint64_t hard) {
 }
 
 // RLIMIT_DATA stands in for memory where there is no cgroup, and then the spawner sets it.
+// Likewise RLIMIT_NPROC: beside a cgroup it would refuse first, and nothing would tell that the
+// limit was met.
 // RLIMIT_AS is never set: address space is not memory (V8 and OpenBLAS reserve gigabytes).
 enum class Queues { kNone, kAllowed };
 
 std::vector<jail::Rlimit> rlimits(const Policy& policy, Queues queues) {
   const Limits& l = policy.limits;
   const std::uint64_t cpu = ceil_seconds(l.cpu_time);
-  // getrlimit(2): NPROC counts the uid's threads in the user namespace; init is one of them.
-  const std::uint64_t tasks = l.processes + 1;
   // Linux's own default for a user (msgqueue): ten queues of ten small messages.
   const std::uint64_t queue_bytes = queues == Queues::kAllowed ? 819'200 : 0;
   constexpr std::uint64_t kSignals = 512;  // each POSIX timer holds one
@@ -35,7 +35,6 @@ std::vector<jail::Rlimit> rlimits(const Policy& policy, Queues queues) {
       limit(RLIMIT_CORE, 1, 1),
       limit(RLIMIT_NOFILE, l.open_files, l.open_files),
       limit(RLIMIT_FSIZE, l.file_size.value, l.file_size.value),
-      limit(RLIMIT_NPROC, tasks, tasks),
       // The soft limit's SIGXCPU can be caught; the hard limit's SIGKILL cannot.
       limit(RLIMIT_CPU, cpu, cpu + 1),
       // The soft limit is also the size of each thread's stack.

@@ -184,7 +184,6 @@ TEST_CASE("limits become rlimits and totals") {
   const jail::Spec spec = spec_of("tight");
   CHECK(limit_of(spec, RLIMIT_NOFILE) == jail::Rlimit{RLIMIT_NOFILE, 256, 256});
   CHECK(limit_of(spec, RLIMIT_CPU) == jail::Rlimit{RLIMIT_CPU, 30, 31});
-  CHECK(limit_of(spec, RLIMIT_NPROC) == jail::Rlimit{RLIMIT_NPROC, 65, 65});
   CHECK(limit_of(spec, RLIMIT_FSIZE).hard == jail::mib(128).value);
   CHECK(limit_of(spec, RLIMIT_MSGQUEUE) == jail::Rlimit{RLIMIT_MSGQUEUE, 0, 0});
   CHECK(limit_of(spec_of("loose"), RLIMIT_MSGQUEUE).hard == 819'200);
