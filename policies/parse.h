@@ -34,6 +34,8 @@ class Document {
   // Errors: unknown key, wrong type, unit or range. `onto` is then half written.
   Result<void> apply(Policy& onto, Places& places) const;
 
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
   ~Document();

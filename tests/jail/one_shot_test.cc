@@ -110,7 +110,8 @@ TEST_CASE("a payload that stops itself meets its deadline") {
   require_jails();
   Job job = shell("kill -STOP $$");
   job.wish.wall_time = jail::Millis{300};
-  CHECK(finished(std::move(job)).outcome.word == Word::kTimedOut);
+  const Finished result = finished(std::move(job));
+  CHECK(result.outcome.word == Word::kTimedOut);
 }
 
 TEST_CASE("a grandchild that holds stdout does not hold us") {
@@ -130,7 +131,7 @@ TEST_CASE("the output cap cuts and counts, and the payload ends as it likes") {
   CHECK(result.outcome.word == Word::kOk);
   CHECK(result.outcome.out.truncated);
   CHECK(result.outcome.out.produced == 3'000'000);
-  CHECK(result.out.size() == 100 * 1024);
+  CHECK(result.out.size() == 102'400);
   CHECK_FALSE(result.outcome.err.truncated);
 }
 

@@ -87,6 +87,7 @@ TEST_CASE("the line names call, count, rule and remedy") {
 
 TEST_CASE("the line stays bounded") {
   std::vector<jail::Denied> calls;
+  calls.reserve(64);
   for (int number = 0; number < 64; ++number) calls.push_back(call(number, {}));
   const auto entries = explain_denied(calls, [](const jail::Denied&) { return DenyRule{"r", ""}; });
   const std::string line = denied_line(entries, 1'000'000);

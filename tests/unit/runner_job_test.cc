@@ -52,7 +52,7 @@ TEST_CASE("variables of the loader are refused, others pass") {
   }
 }
 
-TEST_CASE("--ro-bind splits at the target, and a name may hold a colon") {
+TEST_CASE("a bind splits at the target, and a name may hold a colon") {
   const support::TempDir temp;
   std::filesystem::create_directory(temp.path() / "a:b");
   const std::string odd = (temp.path() / "a:b").string();
@@ -112,19 +112,22 @@ TEST_CASE("files for the workdir: doubles, too much, too many") {
   Job twice = code_job("tight", "");
   twice.files.push_back({"a\nb", std::move(*content_of("1"))});
   twice.files.push_back({"a\nb", std::move(*content_of("2"))});
-  CHECK(error_of(std::move(twice)).find("two files are named a\\nb") != std::string::npos);
+  const std::string doubles = error_of(std::move(twice));
+  CHECK(doubles.find("two files are named a\\nb") != std::string::npos);
 
   Job large = code_job("tight", "");
   jail::Fd sparse = std::move(*content_of(""));
   REQUIRE(::ftruncate(sparse.get(), off_t{1} << 40U) == 0);
   large.files.push_back({"huge", std::move(sparse)});
-  CHECK(error_of(std::move(large)).find("do not fit") != std::string::npos);
+  const std::string too_large = error_of(std::move(large));
+  CHECK(too_large.find("do not fit") != std::string::npos);
 
   Job many = code_job("tight", "");
   for (int i = 0; i < 250; ++i) {
     many.files.push_back({std::to_string(i), std::move(*content_of("x"))});
   }
-  CHECK(error_of(std::move(many)).find("200") != std::string::npos);
+  const std::string too_many = error_of(std::move(many));
+  CHECK(too_many.find("200") != std::string::npos);
 
   Job fine = code_job("tight", "");
   fine.files.push_back({"in.csv", std::move(*content_of("x"))});

@@ -48,7 +48,7 @@ void fill(const jail::Fd& fd, std::size_t count) {
 }
 
 struct IgnoreSigpipe {
-  IgnoreSigpipe() { std::signal(SIGPIPE, SIG_IGN); }
+  IgnoreSigpipe() { (void)std::signal(SIGPIPE, SIG_IGN); }
 };
 const IgnoreSigpipe ignore_sigpipe;
 

@@ -44,8 +44,8 @@ TEST_CASE("nothing that a terminal would act on stays in printable text") {
   CHECK(printable("a\\b") == "a\\\\b");
   CHECK(printable("\xc2\x9b"
                   "31m") == "\\u009b31m");  // C1 control sequence introducer
-  CHECK(printable("\xe2\x80\xae"
-                  "fdp.exe") == "\\u202efdp.exe");  // right-to-left override
+  const std::string reversed = std::string(1, '\xe2') + "\x80\xae" + "fdp.exe";
+  CHECK(printable(reversed) == "\\u202efdp.exe");  // right-to-left override
   CHECK(printable("Zürich") == "Zürich");
   CHECK(printable("\0"s) == "\\x00");
 }
