@@ -44,18 +44,39 @@ char* write_whole(std::uint64_t value, char* out) {
   return out + (8U - zeros);
 }
 
-// Most results are money and measures: up to four decimals. Digits below 10^15 that divide back to
-// the float are the only ones that short, so they are the shortest. Null where there are none.
+__extension__ using Wide = unsigned __int128;
+
+constexpr int kFraction = 52;  // bits of a float's mantissa that are stored
+
+int exponent_of(double magnitude) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> kFraction) - 1023;
+}
+
+std::uint64_t mantissa_of(double magnitude) {
+  constexpr std::uint64_t kTop = std::uint64_t{1} << kFraction;
+  return (std::bit_cast<std::uint64_t>(magnitude) & (kTop - 1)) | kTop;
+}
+
+bool is_power_of_two(double magnitude) {
+  return mantissa_of(magnitude) == std::uint64_t{1} << kFraction;
+}
+
+// Most results are money and measures: up to four decimals. Digits below 10^15 that are nearer to
+// the float than half of its last place are the only ones that short, so they are the shortest.
+// Null where there are none.
 char* write_short(double magnitude, char* out) {
-  static constexpr double kScale = 1e4;
-  static constexpr double kMost = 1e15;
-  const double scaled = magnitude * kScale;
-  if (!(scaled >= 1.0 && scaled < kMost)) return nullptr;
-  const auto digits = static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled + 0.5));
-  if (static_cast<double>(static_cast<std::int64_t>(digits)) / kScale != magnitude) return nullptr;
-  char* const end = write_whole(digits / 10'000, out);
+  static constexpr std::uint64_t kScale = 10'000;
+  const int exponent = exponent_of(magnitude);
+  if (exponent < -13 || exponent > 35) return nullptr;
+  const int shift = kFraction - exponent;
+  const Wide scaled = Wide{mantissa_of(magnitude)} * kScale;  // times two to the -shift
+  const auto digits = static_cast<std::uint64_t>((scaled + (Wide{1} << (shift - 1))) >> shift);
+  // Half of the last place, and half of that below a power of two; a tie is left to the others.
+  const std::uint64_t near = is_power_of_two(magnitude) ? kScale / 4 - 1 : kScale / 2 - 1;
+  if (scaled - (Wide{digits} << shift) + near > 2 * near) return nullptr;
+  char* const end = write_whole(digits / kScale, out);
   *end = '.';
-  const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
+  const std::uint64_t fraction = eight_digits(digits % kScale) >> 32U;
   store(fraction | kAscii, end + 1);
   const int zeros = (std::countl_zero(fraction) - 32) / 8;
   return end + 1 + std::max(1, 4 - zeros);
@@ -101,8 +122,6 @@ constexpr std::array<std::uint64_t, 28> make_fives() {
 }
 constexpr std::array<std::uint64_t, 28> kFives = make_fives();
 
-__extension__ using Wide = unsigned __int128;
-
 // The multiples of ten to some power between two bounds, for the largest power that has any.
 struct Candidates {
   std::uint64_t low;
@@ -128,15 +147,12 @@ struct Candidates {
 // the last place of `twice` away, so what lies within one unit reads back as this float. False
 // where it does not apply: out of range, or a power of two, or a tie.
 bool middle(double magnitude, Scaled& out) {
-  static constexpr int kFraction = 52;
-  const auto bits = std::bit_cast<std::uint64_t>(magnitude);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << kFraction) - 1);
-  const int exponent = static_cast<int>(bits >> kFraction) - 1023;
-  if (fraction == 0 || exponent < -33 || exponent > 49) return false;
+  const int exponent = exponent_of(magnitude);
+  const std::uint64_t mantissa = mantissa_of(magnitude);
+  if (is_power_of_two(magnitude) || exponent < -33 || exponent > 49) return false;
   const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
   const int shift = kFraction + 1 - exponent - tens;
   const std::uint64_t five = kFives[static_cast<std::size_t>(tens)];
-  const std::uint64_t mantissa = fraction | (std::uint64_t{1} << kFraction);
   const Wide twice = Wide{2 * mantissa} * five;
   const Wide mask = (Wide{1} << shift) - 1;
   const Wide least = twice - five;
