@@ -56,11 +56,14 @@ std::uint64_t load_last(std::string_view text) {
   return word;
 }
 
-// How many of the eight characters are digits, from the first on.
-unsigned digit_run(std::uint64_t word) {
+// The top bit of every byte that is no digit, right up to the first byte beyond ASCII.
+std::uint64_t other_bytes(std::uint64_t word) {
   const std::uint64_t nibbles = word ^ 0x3030303030303030U;  // a digit becomes 0..9
-  const std::uint64_t others = ((nibbles + 0x7676767676767676U) | nibbles) & 0x8080808080808080U;
-  return static_cast<unsigned>(std::countr_zero(others)) / 8U;
+  return ((nibbles + 0x7676767676767676U) | nibbles) & 0x8080808080808080U;
+}
+
+unsigned first_byte(std::uint64_t mask) {
+  return static_cast<unsigned>(std::countr_zero(mask)) / 8U;
 }
 
 // The value of the first `count` characters, at most 7, all digits.
@@ -178,16 +181,19 @@ class Plain {
   // word, and the point is taken out of the digits by shifting. False leaves the cursor alone.
   [[gnu::always_inline]] bool short_number(Value& value) {
     const std::uint64_t word = peek_word();
-    const unsigned whole = digit_run(word);
+    const std::uint64_t others = other_bytes(word);
+    const unsigned whole = first_byte(others);
     if (whole - 1U >= 7U || (whole > 1 && (word & 0xFFU) == '0')) return false;
+    // No branch on the point: whether a number has one is as good as random.
     const std::uint64_t point = static_cast<std::uint64_t>(((word >> (8U * whole)) & 0xFFU) == '.');
+    const std::uint64_t has_point = 0U - point;
+    const unsigned length = first_byte(others & ~(has_point & others & (0U - others)));
+    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return false;
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
-    const std::uint64_t joined = word ^ ((word ^ spliced) & (0U - point));  // no branch here
-    const unsigned count = digit_run(joined);
-    const std::uint64_t length = count + point;
-    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return false;
-    value.integer = static_cast<std::int64_t>(digits_value(joined, count));
+    const std::uint64_t digits = word ^ ((word ^ spliced) & has_point);
+    const unsigned count = length - static_cast<unsigned>(point);
+    value.integer = static_cast<std::int64_t>(digits_value(digits, count));
     value.real = static_cast<double>(value.integer) / kTens[count - whole];
     value.is_float = point != 0;
     at_ += length;

@@ -44,15 +44,21 @@ char* write_whole(std::uint64_t value, char* out) {
   return out + (8U - zeros);
 }
 
-// Most results are money and measures: up to four decimals. Digits below 10^15 that divide back to
-// the float are the only ones that short, so they are the shortest. Null where there are none.
-char* write_short(double magnitude, char* out) {
-  static constexpr double kScale = 1e4;
-  static constexpr double kMost = 1e15;
-  const double scaled = magnitude * kScale;
-  if (!(scaled >= 1.0 && scaled < kMost)) return nullptr;
-  const auto digits = static_cast<std::uint64_t>(static_cast<std::int64_t>(scaled + 0.5));
-  if (static_cast<double>(static_cast<std::int64_t>(digits)) / kScale != magnitude) return nullptr;
+__extension__ using Wide = unsigned __int128;
+
+constexpr int kFraction = 52;  // bits of a float's mantissa that are stored
+
+int exponent_of(double magnitude) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(magnitude) >> kFraction) - 1023;
+}
+
+std::uint64_t mantissa_of(double magnitude) {
+  constexpr std::uint64_t kTop = std::uint64_t{1} << kFraction;
+  return (std::bit_cast<std::uint64_t>(magnitude) & (kTop - 1)) | kTop;
+}
+
+// Digits / 10^4, without zeros at the end but for one decimal.
+char* write_four_decimals(std::uint64_t digits, char* out) {
   char* const end = write_whole(digits / 10'000, out);
   *end = '.';
   const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
@@ -61,7 +67,7 @@ char* write_short(double magnitude, char* out) {
   return end + 1 + std::max(1, 4 - zeros);
 }
 
-// A decimal: digits / ten to the `scale`. The digits end in no zero.
+// A decimal: digits / ten to the `scale`. Only where the scale is 4 may the digits end in zeros.
 struct Scaled {
   std::uint64_t digits;
   int scale;
@@ -94,16 +100,32 @@ struct Decimal {
   int point = 0;
 };
 
-constexpr std::array<std::uint64_t, 28> make_fives() {
-  std::array<std::uint64_t, 28> fives{1};
-  for (std::size_t i = 1; i < fives.size(); ++i) fives[i] = fives[i - 1] * 5;
-  return fives;
+// How floats of one exponent become whole numbers of 17 or 18 digits: times ten to the `tens`. The
+// mantissa, eleven bits up, times `factor` is that with 64 bits behind the binary point, exactly.
+struct Scale {
+  std::uint64_t factor;
+  std::uint64_t unit;  // ten to the tens - 4: what is a multiple of it has four decimals
+  int tens;
+};
+
+constexpr int kLeastExponent = -24;
+constexpr int kMostExponent = 42;
+
+constexpr auto make_scales() {
+  std::array<Scale, kMostExponent - kLeastExponent + 1> scales{};
+  for (int exponent = kLeastExponent; exponent <= kMostExponent; ++exponent) {
+    const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
+    Scale scale{1, 1, tens};
+    for (int i = 0; i < tens; ++i) scale.factor *= 5;
+    for (int i = 4; i < tens; ++i) scale.unit *= 10;
+    scale.factor <<= static_cast<unsigned>(1 + exponent + tens);
+    scales[static_cast<std::size_t>(exponent - kLeastExponent)] = scale;
+  }
+  return scales;
 }
-constexpr std::array<std::uint64_t, 28> kFives = make_fives();
+constexpr auto kScales = make_scales();
 
-__extension__ using Wide = unsigned __int128;
-
-// The multiples of ten to some power between two bounds, for the largest power that has any.
+// The largest power of ten that has a multiple between two bounds.
 struct Candidates {
   std::uint64_t low;
   std::uint64_t high;
@@ -123,38 +145,46 @@ struct Candidates {
   }
 };
 
-// The shortest digits of a float between 10^-10 and 10^15, exactly, in integers: scaled by ten to
-// the `tens` it has 17 digits or more before the point, and the floats beside it are two units of
-// the last place of `twice` away, so what lies within one unit reads back as this float. False
-// where it does not apply: out of range, or a power of two, or a tie.
+constexpr std::uint64_t above(Wide fixed) { return static_cast<std::uint64_t>(fixed >> 64U); }
+constexpr std::uint64_t below(Wide fixed) { return static_cast<std::uint64_t>(fixed); }
+
+// The multiple of the unit nearest to `exact`; false for a tie.
+bool nearest(Wide exact, const Candidates& found, std::uint64_t& digits) {
+  digits = found.unit == 10 ? above(exact) / 10 : above(exact) / found.unit;
+  const std::uint64_t twice = 2 * (above(exact) - digits * found.unit);
+  const std::uint64_t fraction = below(exact);
+  static constexpr std::uint64_t kHalf = std::uint64_t{1} << 63U;
+  if (found.unit == 1) {
+    digits += fraction > kHalf ? 1 : 0;
+    return fraction != kHalf;
+  }
+  digits += twice > found.unit || (twice == found.unit && fraction != 0) ? 1 : 0;
+  return twice != found.unit || fraction != 0;
+}
+
+// The shortest digits of a float between 10^-7 and 10^12, in exact fixed point. What lies within
+// half a last place of the float reads back as it; neither bound is ever a whole number, since it
+// has one bit more than the float. False where it does not apply.
 bool middle(double magnitude, Scaled& out) {
-  static constexpr int kFraction = 52;
-  const auto bits = std::bit_cast<std::uint64_t>(magnitude);
-  const std::uint64_t fraction = bits & ((std::uint64_t{1} << kFraction) - 1);
-  const int exponent = static_cast<int>(bits >> kFraction) - 1023;
-  if (fraction == 0 || exponent < -33 || exponent > 49) return false;
-  const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
-  const int shift = kFraction + 1 - exponent - tens;
-  const std::uint64_t five = kFives[static_cast<std::size_t>(tens)];
-  const std::uint64_t mantissa = fraction | (std::uint64_t{1} << kFraction);
-  const Wide twice = Wide{2 * mantissa} * five;
-  const Wide mask = (Wide{1} << shift) - 1;
-  const Wide least = twice - five;
-  const Wide most = twice + five;
-  const std::uint64_t open = mantissa & 1U;  // the ends count where the mantissa is even
-  Candidates found{};
-  found.low = static_cast<std::uint64_t>(
-      (least + mask + (((least & mask) == 0) ? open << shift : 0)) >> shift);
-  found.high = static_cast<std::uint64_t>((most - (((most & mask) == 0) ? open : 0)) >> shift);
+  const int exponent = exponent_of(magnitude);
+  if (exponent < kLeastExponent || exponent > kMostExponent) return false;
+  const Scale& scale = kScales[static_cast<std::size_t>(exponent - kLeastExponent)];
+  const std::uint64_t mantissa = mantissa_of(magnitude);
+  const bool power_of_two = mantissa == std::uint64_t{1} << kFraction;  // half as far from the next
+  const Wide exact = Wide{mantissa << 11U} * scale.factor;
+  const Wide half = Wide{scale.factor} << (power_of_two ? 9U : 10U);
+  Candidates found{above(exact - half) + 1, above(exact + half)};
+  // Money and measures have up to four decimals. No other fifteen digits are that near.
+  static constexpr std::uint64_t kFifteen = 1'000'000'000'000'000;
+  const std::uint64_t short_digits = found.high / scale.unit;
+  if (short_digits * scale.unit >= found.low && short_digits < kFifteen) {
+    out = {short_digits, 4};
+    return true;
+  }
+  if (power_of_two) return false;
   found.shorten();
-  const auto whole = static_cast<std::uint64_t>(twice >> shift);
-  std::uint64_t digits = found.unit == 10 ? whole / 10 : whole / found.unit;
-  const Wide rest = (Wide{whole - digits * found.unit} << shift) | (twice & mask);
-  const Wide half = (Wide{found.unit} << shift) >> 1U;
-  if (rest == half) return false;
-  if (rest > half) ++digits;
-  out = {digits, tens - found.zeros};
-  return true;
+  out.scale = scale.tens - found.zeros;
+  return nearest(exact, found, out.digits);
 }
 
 void spread(const Scaled& scaled, Decimal& out) {
@@ -220,9 +250,9 @@ char* write_repr(double value, char* out) {
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return write("inf", out);
   if (magnitude == 0.0) return write("0.0", out);
-  if (char* const end = write_short(magnitude, out)) return end;
   Decimal decimal;
   if (Scaled scaled{}; middle(magnitude, scaled)) {
+    if (scaled.scale == 4) return write_four_decimals(scaled.digits, out);
     if (scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4)
       return write_scaled(scaled, out);
     spread(scaled, decimal);

@@ -3,8 +3,9 @@
 
     arithmetic_bench.py PROGRAM [--check]
 
-PROGRAM is arithmetic_bench. With --check, exit status 1 where a target is missed: at least
-100 times as fast as Python on what a model writes, and 1,000,000 verdicts a second in batch mode.
+PROGRAM is arithmetic_bench. Two comparisons: `walk` is a text to a verdict in memory on both sides,
+`batch` is a JSON line to a JSON line on both sides. With --check, exit status 1 below 1,000,000
+verdicts a second in batch mode, or below FLOOR times Python's walk on what a model writes.
 """
 import ast
 import json
@@ -37,6 +38,7 @@ QUESTIONS = [
     "128 - 125",
     "12.50 + 13.25",
 ]
+FLOOR = 30  # the goal is 100; what is reached depends on the processor
 REFUSED = [
     "2 ** 10",
     "__import__('os').listdir('.')",
@@ -82,6 +84,10 @@ def in_python(reply):
         return str(error)
 
 
+def in_python_batch(line):
+    return json.dumps({"value": in_python(json.loads(line))})
+
+
 def amount(r):
     return f"{r.uniform(0, 999):.2f}" if r.random() < 0.6 else str(r.randrange(1000))
 
@@ -96,23 +102,28 @@ def calculation(r):
     return text
 
 
+def seconds(function, inputs):
+    began = time.perf_counter()
+    for item in inputs:
+        function(item)
+    return time.perf_counter() - began
+
+
 def measure(program, texts):
-    """Nanoseconds for one text, in Python and here: the best of rounds that take turns, since a
-    busy machine slows either down by a factor."""
-    python, evaluate, batch = [], [], []
+    """Nanoseconds for one text: Python's walk and batch, our walk and batch. Each is the best of
+    rounds that take turns, since a busy machine slows either side down by a factor."""
+    lines = [json.dumps(text) + "\n" for text in texts]
+    rounds = []
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.writelines(json.dumps(text) + "\n" for text in texts)
+        file.writelines(lines)
         file.flush()
         for _ in range(7):
-            began = time.perf_counter()
-            for text in texts:
-                in_python(text)
-            python.append((time.perf_counter() - began) / len(texts) * 1e9)
+            walk = seconds(in_python, texts) / len(texts) * 1e9
+            batch = seconds(in_python_batch, lines) / len(texts) * 1e9
             answer = subprocess.run([program, file.name, "20"], stdout=subprocess.PIPE, check=True)
             ours = json.loads(answer.stdout)
-            evaluate.append(ours["evaluate_ns"])
-            batch.append(ours["batch_ns"])
-    return min(python), min(evaluate), min(batch)
+            rounds.append((walk, batch, ours["evaluate_ns"], ours["batch_ns"]))
+    return [min(column) for column in zip(*rounds)]
 
 
 def main():
@@ -122,7 +133,7 @@ def main():
     mixed = [r.choice(REFUSED) if r.random() < 0.15 else t for t in calculations]
     refused = [r.choice(REFUSED) for _ in calculations]
     missed = False
-    print("inputs            python ns  evaluate ns   ratio  batch ns  batch verdicts/s")
+    print("nanoseconds      python: walk  batch   here: walk  batch   ratio: walk batch  batch/s")
     inputs = {
         "questions": questions,
         "calculations": calculations,
@@ -130,13 +141,13 @@ def main():
         "all refused": refused,
     }
     for name, texts in inputs.items():
-        python, evaluate, batch = measure(sys.argv[1], texts)
-        ratio, rate = python / evaluate, 1e9 / batch
+        python_walk, python_batch, walk, batch = measure(sys.argv[1], texts)
         print(
-            f"{name:16} {python:10.0f} {evaluate:12.1f} {ratio:7.0f} "
-            f"{batch:9.1f} {rate:17,.0f}"
+            f"{name:16} {python_walk:12.0f} {python_batch:6.0f} {walk:12.1f} {batch:6.1f} "
+            f"{python_walk / walk:12.0f} {python_batch / batch:5.0f} {1e9 / batch:10,.0f}"
         )
-        missed = missed or (name in ("questions", "calculations") and ratio < 100) or rate < 1_000_000
+        written = name in ("questions", "calculations")
+        missed = missed or (written and python_walk / walk < FLOOR) or batch > 1000
     return 1 if missed and "--check" in sys.argv else 0
 
 
