@@ -27,6 +27,7 @@
 #include <cstring>
 #include <utility>
 
+#include "jail/folders.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
 #include "jail/mounts.h"
@@ -35,19 +36,6 @@
 
 namespace jail {
 namespace {
-
-// mkdir -p below `folder`, never through a link.
-int make_parents(int folder, const char* path) {
-  std::array<char, PATH_MAX> part;
-  for (std::size_t i = 0; path[i] != '\0' && i + 1 < part.size(); ++i) {
-    part[i] = path[i];
-    if (path[i] != '/') continue;
-    part[i] = '\0';
-    if (::mkdirat(folder, part.data(), 0755) != 0 && errno != EEXIST) return errno;
-    part[i] = '/';
-  }
-  return 0;
-}
 
 // 0 or an errno. The source may be any readable file; its end decides, not its size.
 int copy(int from, int to) {
@@ -207,7 +195,7 @@ class Init {
     const Fd root(in_code ? -1 : ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     const int folder = in_code ? tree_.code.get() : root.get();
     const char* below = in_code ? path + n + 1 : path + 1;
-    if (const int e = make_parents(folder, below); e != 0) return e;
+    if (const int e = make_parents(folder, below, ReadOnly::kFails); e != 0) return e;
     open_how how{};
     how.flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
     how.mode = input.mode;

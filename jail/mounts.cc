@@ -20,6 +20,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "jail/folders.h"
+
 namespace jail {
 namespace {
 
@@ -45,19 +47,6 @@ int attach(int tree, int folder, const char* path) {
 
 // "/a/b" -> "a/b": below the new root's folder.
 const char* relative(const char* path) { return path + 1; }
-
-// mkdir -p of everything before the last slash. Components exist, or lie on our own tmpfs.
-int make_parents(int root, const char* path) {
-  std::array<char, PATH_MAX> part;
-  for (std::size_t i = 0; path[i] != '\0' && i < part.size() - 1; ++i) {
-    part[i] = path[i];
-    if (path[i] != '/') continue;
-    part[i] = '\0';
-    if (::mkdirat(root, part.data(), 0755) != 0 && errno != EEXIST && errno != EROFS) return errno;
-    part[i] = '/';
-  }
-  return 0;
-}
 
 struct Options {
   std::array<char, 96> text{};
@@ -119,7 +108,7 @@ class Builder {
   int attach_one(std::size_t i) {
     const PlanMount& m = plan_.mounts()[i];
     const char* target = relative(plan_.text(m.target));
-    if (const int e = make_parents(root_.get(), target); e != 0) return e;
+    if (const int e = make_parents(root_.get(), target, ReadOnly::kPasses); e != 0) return e;
     switch (m.kind) {
       case MountKind::kBind:
       case MountKind::kDevice:
@@ -164,15 +153,20 @@ class Builder {
     return point.valid() || errno == EROFS || errno == EACCES ? 0 : errno;
   }
 
-  int tmpfs(const PlanMount& m, const char* target) {
-    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
+  // A fresh file system at `target`, a folder that exists below the new root.
+  static int mount_at(const char* target, const char* type, unsigned long flags,
+                      const char* options) {
     std::array<char, PATH_MAX> path;
     std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
+    return ::mount(type, path.data(), type, flags, options) == 0 ? 0 : errno;
+  }
+
+  int tmpfs(const PlanMount& m, const char* target) {
+    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
     unsigned long flags = MS_NOSUID | MS_NODEV;
     if (m.exec == Exec::kNoExec) flags |= MS_NOEXEC;
     if (m.access == Access::kReadOnly) flags |= MS_RDONLY;
-    const Options o = tmpfs_options(m.size, m.inodes, m.mode);
-    return ::mount("tmpfs", path.data(), "tmpfs", flags, o.text.data()) == 0 ? 0 : errno;
+    return mount_at(target, "tmpfs", flags, tmpfs_options(m.size, m.inodes, m.mode).text.data());
   }
 
   int file(const PlanMount& m, const char* target) {
@@ -192,11 +186,8 @@ class Builder {
   // A file system whose content belongs to one of the jail's namespaces.
   int special(const char* type, const char* options, const char* target) {
     if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
-    std::array<char, PATH_MAX> path;
-    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
     const unsigned long nodev = std::strcmp(type, "devpts") == 0 ? 0 : MS_NODEV;
-    const unsigned long flags = MS_NOSUID | MS_NOEXEC | nodev;
-    return ::mount(type, path.data(), type, flags, options) == 0 ? 0 : errno;
+    return mount_at(target, type, MS_NOSUID | MS_NOEXEC | nodev, options);
   }
 
   // The payload sees code_dir read-only; init keeps a second, writable view of the same tmpfs.
@@ -204,18 +195,15 @@ class Builder {
     const PlanHeader& h = plan_.header();
     if (h.code_dir.length == 0) return {};
     const char* target = relative(plan_.text(h.code_dir));
-    int e = make_parents(root_.get(), target);
+    int e = make_parents(root_.get(), target, ReadOnly::kPasses);
     if (e == 0 && ::mkdirat(root_.get(), target, 0755) != 0) e = errno;
     if (e != 0) return fail(Step::kMount, e, 0xffff);
-    std::array<char, PATH_MAX> path;
-    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
     const Options o = tmpfs_options(h.code_size, 1024, 0755);
-    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-    if (::mount("code", path.data(), "tmpfs", kFlags, o.text.data()) != 0)
-      return fail(Step::kMount, errno, 0xffff);
-    const Fd writable(open_tree(AT_FDCWD, path.data(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    e = mount_at(target, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, o.text.data());
+    if (e != 0) return fail(Step::kMount, e, 0xffff);
+    const Fd writable(open_tree(root_.get(), target, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
     if (!writable.valid()) return fail(Step::kMount, errno, 0xffff);
-    const Fd seen(::open(path.data(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const Fd seen(::openat(root_.get(), target, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!seen.valid() || set_attributes(seen.get(), MOUNT_ATTR_RDONLY, 0) != 0)
       return fail(Step::kMount, errno, 0xffff);
     tree_.code.reset(::openat(writable.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

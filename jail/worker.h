@@ -60,6 +60,7 @@ class Worker {
   void end(JailProcess& jail);
   void kill_for(JailProcess& jail, KillCause cause);
   void bury(JailProcess& jail);
+  Result<InitReport> next_report(JailProcess& jail);
   bool drain(JailProcess& jail);
   void report_end(JailProcess& jail);
   void fill_ended(JailProcess& jail);

@@ -42,12 +42,23 @@ void Worker::refill() {
   }
 }
 
-void Worker::serve_init(JailProcess& jail) {
+// kProtocol/EAGAIN: nothing waits. Any other error: init is gone, or says what we do not
+// understand.
+Result<InitReport> Worker::next_report(JailProcess& jail) {
   InitReport report;
   const auto r =
       receive_packet(jail.control.get(), std::as_writable_bytes(std::span(&report, 1)), received_);
-  if (!r && r.error().error == EAGAIN) return;
-  if (!r || received_.size != sizeof(report) || report.magic != kWireMagic) return end(jail);
+  if (!r) return tl::unexpected(r.error());
+  if (received_.size != sizeof(report) || report.magic != kWireMagic)
+    return fail(Step::kProtocol, EBADMSG);
+  return report;
+}
+
+void Worker::serve_init(JailProcess& jail) {
+  const auto next = next_report(jail);
+  if (!next && next.error().error == EAGAIN) return;
+  if (!next) return end(jail);
+  const InitReport& report = *next;
   switch (report.type) {
     case ReportType::kReady:
       if (received_.fd_count == 1) jail.workdir = std::move(received_.fds[0]);
@@ -131,13 +142,11 @@ void Worker::bury(JailProcess& jail) {
 }
 
 bool Worker::drain(JailProcess& jail) {
-  InitReport report;
-  const auto r =
-      receive_packet(jail.control.get(), std::as_writable_bytes(std::span(&report, 1)), received_);
-  if (!r || received_.size != sizeof(report)) return false;
-  if (report.type == ReportType::kExited) exited(jail, report);
-  if (report.type == ReportType::kError) jail.error = report.error;
-  if (report.type == ReportType::kStarted) started(jail);
+  const auto report = next_report(jail);
+  if (!report) return false;
+  if (report->type == ReportType::kExited) exited(jail, *report);
+  if (report->type == ReportType::kError) jail.error = report->error;
+  if (report->type == ReportType::kStarted) started(jail);
   return true;
 }
 

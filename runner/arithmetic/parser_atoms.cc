@@ -98,6 +98,15 @@ void Parser::more_items(Items& items, Tok closing) {
   }
 }
 
+// A tuple or list of the items read, up to its bracket.
+NodeId Parser::display(NodeKind kind, const Items& items, Tok closing, std::string_view unclosed) {
+  const NodeId made = node(kind);
+  get(made).right = items.first;
+  get(made).target = items.all_targets ? 1 : 0;
+  expect(closing, unclosed);
+  return made;
+}
+
 // '(' ... ')': empty tuple, yield, generator, tuple or just brackets.
 NodeId Parser::parenthesized() {
   static constexpr std::string_view kUnclosed = "invalid syntax; perhaps a comma or ')' is missing";
@@ -124,11 +133,7 @@ NodeId Parser::parenthesized() {
     add_item(items, first);
     more_items(items, Tok::kCloseParen);
   }
-  const NodeId made = node(NodeKind::kTuple);
-  get(made).right = items.first;
-  get(made).target = items.all_targets ? 1 : 0;
-  expect(Tok::kCloseParen, kUnclosed);
-  return made;
+  return display(NodeKind::kTuple, items, Tok::kCloseParen, kUnclosed);
 }
 
 NodeId Parser::list_display() {
@@ -146,11 +151,7 @@ NodeId Parser::list_display() {
     add_item(items, first);
     more_items(items, Tok::kCloseBracket);
   }
-  const NodeId made = node(NodeKind::kList);
-  get(made).right = items.first;
-  get(made).target = items.all_targets ? 1 : 0;
-  expect(Tok::kCloseBracket, kUnclosed);
-  return made;
+  return display(NodeKind::kList, items, Tok::kCloseBracket, kUnclosed);
 }
 
 // '{' ... '}': which of the four it is shows after the first item.

@@ -56,6 +56,7 @@ class Parser {
   void optional_slice_bound();
   void more_items(Items& items, Tok closing);
   void add_item(Items& items, NodeId node);
+  NodeId display(NodeKind kind, const Items& items, Tok closing, std::string_view unclosed);
 
   // parser_calls.cc: arguments, comprehensions, lambda
   NodeId call(NodeId function);
