@@ -30,10 +30,11 @@ void Worker::refill() {
   refill_due_ = false;
   for (auto& [inode, plan] : plans_) {
     if (plan->broken) continue;
+    const LoadedPlan* wanted = plan.get();  // clang 14 captures no structured binding
     const auto pooled = static_cast<std::uint32_t>(
-        std::count_if(jails_.begin(), jails_.end(), [&](const auto& entry) {
+        std::count_if(jails_.begin(), jails_.end(), [wanted](const auto& entry) {
           const JailProcess& j = entry.second;
-          return j.plan == plan && !j.launch && j.stage != Stage::kDying;
+          return j.plan.get() == wanted && !j.launch && j.stage != Stage::kDying;
         }));
     if (pooled >= plan->pool_target) continue;
     if (const auto made = make(plan); !made) plan->broken = made.error();
