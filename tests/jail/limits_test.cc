@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <string_view>
+#include <thread>
 
 #include "tests/support/jail_client.h"
 #include "tests/support/require.h"
@@ -192,6 +195,17 @@ TEST_CASE("an interrupt reaches the payload's group") {
   CHECK(run.ended.cause == KillCause::kNone);
 }
 
+// Is a process below `root` stopped within five seconds?
+bool soon_stopped(pid_t root) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < until) {
+    for (const pid_t pid : support::descendants_of(root))
+      if (support::is_stopped(pid)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
 TEST_CASE("who ignores SIGINT or stops itself is killed all the same") {
   const support::Backend backend = any_backend();
   INFO(backend);
@@ -201,6 +215,8 @@ TEST_CASE("who ignores SIGINT or stops itself is killed all the same") {
     const Launch launch = spawner.start(support::plan_of(base_spec()), {payload});
     REQUIRE(support::is_ready(launch));
     (void)spawner.launched(launch.id);
+    // It says that it is ready and then stops: an interrupt in between would end it as it should.
+    if (payload == std::string_view("stops_itself")) REQUIRE(soon_stopped(spawner.pid()));
     REQUIRE(jail::send_interrupt(spawner.socket(), launch.id).has_value());
     CHECK_FALSE(spawner.next(std::chrono::milliseconds(200)).has_value());
     REQUIRE(jail::send_kill(spawner.socket(), launch.id).has_value());

@@ -131,7 +131,8 @@ bool is_ready(const Launch& launch, milliseconds patience = seconds(10));
 
 // "/proc/PID/stat" and the like of a process, empty when it is gone.
 std::string proc_text(pid_t pid, const std::string& name);
-bool is_alive(pid_t pid);  // a zombie is not
+bool is_alive(pid_t pid);    // a zombie is not
+bool is_stopped(pid_t pid);  // by a signal
 long rss_kib(pid_t pid);
 double cpu_seconds(pid_t pid);  // user + system of this process alone
 std::vector<pid_t> descendants_of(pid_t pid);

@@ -65,6 +65,11 @@ bool is_alive(pid_t pid) {
   return !fields.empty() && fields[0] != "Z" && fields[0] != "X";
 }
 
+bool is_stopped(pid_t pid) {
+  const auto fields = stat_fields(pid);
+  return !fields.empty() && fields[0] == "T";
+}
+
 long rss_kib(pid_t pid) {
   for (const std::string& line : lines_of(proc_text(pid, "status")))
     if (line.rfind("VmRSS:", 0) == 0) return std::atol(line.c_str() + 6);
