@@ -51,7 +51,6 @@ constexpr StepText kNames[] = {
     {Step::kCloseRange, "close_range"},
     {Step::kLandlock, "landlock"},
     {Step::kSeccomp, "seccomp"},
-    {Step::kListener, "listener"},
     {Step::kExec, "exec"},
 };
 

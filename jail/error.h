@@ -54,8 +54,7 @@ enum class Step : std::uint16_t {
   kCloseRange,
   kLandlock,
   kSeccomp,
-  kListener,  // hand the seccomp listener to the spawner
-  kExec,      // ENOENT: not found (127); EACCES, ENOEXEC: cannot be run (126)
+  kExec,  // ENOENT: not found (127); EACCES, ENOEXEC: cannot be run (126)
   kLast = kExec,
 };
 

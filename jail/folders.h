@@ -1,14 +1,24 @@
-// Folders made on the way to a path. May be called after fork: no allocation.
+// Folders below a root that is not "/" yet. May be called after fork: no allocation.
 #pragma once
+
+#include "jail/fd.h"
 
 namespace jail {
 
-// What a folder that can't be made means when the file system it would lie on is read-only: an
-// error, or that what comes next will find it or fail by itself (a bind's own content).
-enum class ReadOnly { kFails, kPasses };
+struct Folder {
+  Fd fd;          // O_PATH; invalid on error
+  int error = 0;  // errno
+};
 
-// mkdir -p (0755) of everything before the last slash of `path`, which is relative to `folder`.
-// 0 or an errno.
-int make_parents(int folder, const char* path, ReadOnly read_only);
+// Symbolic links on the way: followed as if the root were "/", so that none leads out of it
+// (openat2(2), RESOLVE_IN_ROOT), or ELOOP.
+enum class Links { kInRoot, kRefused };
+
+// Opens the folder `path`, relative to `root`. What is missing on the way is made, with mode 0755.
+// "" is the root itself.
+Folder open_folder(int root, const char* path, Links links);
+
+// The same for what stands before the last slash of `path`; `name` is what stands after it.
+Folder open_parent(int root, const char* path, Links links, const char*& name);
 
 }  // namespace jail

@@ -64,8 +64,9 @@ class Init {
 
   [[noreturn]] void run() {
     if (const auto made = make(); !made) die(made.error());
-    const int workdir[1] = {tree_.workdir.get()};
-    report(ReportType::kReady, {}, workdir);
+    const Fd listener = payload_.take_listener();
+    const std::array<int, 2> fds{tree_.workdir.get(), listener.get()};
+    report(ReportType::kReady, {}, std::span(fds).first(listener.valid() ? 2 : 1));
     while (true) serve_order();
   }
 
@@ -85,9 +86,10 @@ class Init {
     // without keyrings has none to inherit.
     ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
-    // Here and not at clone: the root of the queue file system belongs to who made the namespace,
+    // Here and not at clone. The root of the queue file system belongs to who made the namespace,
     // and an id that the jail does not map may not be written below (mq_open would fail for ever).
-    if (::unshare(CLONE_NEWIPC) != 0) return fail(Step::kIdentity, errno, 4);
+    // cgroup_namespaces(7): the cgroup we are in becomes the root of what is seen in here.
+    if (::unshare(CLONE_NEWIPC | CLONE_NEWCGROUP) != 0) return fail(Step::kIdentity, errno, 4);
     if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
     const char* name = plan_.text(h.hostname);
     if (::sethostname(name, h.hostname.length) != 0) return fail(Step::kHostname, errno);
@@ -97,7 +99,17 @@ class Init {
     auto rules = landlock_rules(plan_, facts_.landlock_abi);
     if (!rules) return tl::unexpected(rules.error());
     landlock_ = std::move(*rules);
-    return watch_children();
+    if (auto r = watch_children(); !r) return r;
+    if (auto r = payload_.make(plan_, facts_, landlock_); !r) return r;
+    return give_up_rights();
+  }
+
+  // Nothing that is left to do needs one: the payload and what it leaves have our own uid.
+  static Result<void> give_up_rights() {
+    if (auto r = drop_bounding_set(); !r) return r;
+    if (auto r = clear_capabilities(); !r) return r;
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail(Step::kNoNewPrivs, errno, 1);
+    return {};
   }
 
   void close_others() {
@@ -105,8 +117,14 @@ class Init {
     if (const int e = cgroup_.enter_v1(); e != 0) die(SetupError{Step::kCgroup, 1, e});
     if (keep > 3) ::syscall(SYS_close_range, 3U, keep - 1, 0);
     ::syscall(SYS_close_range, keep + 1, ~0U, 0);
-    const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    for (int i = 0; i < 3 && null.valid(); ++i) ::dup2(null.get(), i);
+    null_ = Fd(::fcntl(Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)).get(), F_DUPFD_CLOEXEC, 3));
+    empty_streams();
+  }
+
+  // The host's /dev/null, or nothing at all.
+  void empty_streams() const {
+    for (int i = 0; i < 3; ++i)
+      if (::dup2(null_.get(), i) < 0) Fd(i).reset();
   }
 
   void await_go() {
@@ -182,7 +200,6 @@ class Init {
       if (const int e = put(*command, i); e != 0)
         die(SetupError{Step::kInput, static_cast<std::uint16_t>(i), e});
     launch(*command);
-    watch();
   }
 
   int put(const CommandView& command, std::size_t i) {
@@ -195,73 +212,45 @@ class Init {
     const Fd root(in_code ? -1 : ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     const int folder = in_code ? tree_.code.get() : root.get();
     const char* below = in_code ? path + n + 1 : path + 1;
-    if (const int e = make_parents(folder, below, ReadOnly::kFails); e != 0) return e;
+    const char* name = nullptr;
+    const Folder parent = open_parent(folder, below, Links::kRefused, name);
+    if (!parent.fd.valid()) return parent.error;
     open_how how{};
     how.flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
     how.mode = input.mode;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-    const Fd target(static_cast<int>(::syscall(SYS_openat2, folder, below, &how, sizeof(how))));
+    const Fd target(
+        static_cast<int>(::syscall(SYS_openat2, parent.fd.get(), name, &how, sizeof(how))));
     if (!target.valid()) return errno;
     return copy(source.get(), target.get());
   }
 
+  // What the payload's process finds as its own: our streams and our folder, until it executes.
   void launch(const CommandView& command) {
-    int report_pipe[2];
-    int go_pipe[2];
-    if (::pipe2(report_pipe, O_CLOEXEC) != 0 || ::pipe2(go_pipe, O_CLOEXEC) != 0)
-      die(SetupError{Step::kFork, 0, errno});
-    report_ = Fd(report_pipe[0]);
-    go_ = Fd(go_pipe[1]);
-    PayloadFds fds{std::move(received_.fds[1]), std::move(received_.fds[2]),
-                   std::move(received_.fds[3]), Fd(report_pipe[1]), Fd(go_pipe[0])};
-    // fork, not vfork: the child sets itself up at length, and fails with a report of its own.
-    payload_ = ::fork();
-    if (payload_ < 0) die(SetupError{Step::kFork, 1, errno});
-    if (payload_ == 0) {
-      control_.reset();
-      run_payload(plan_, command, facts_, landlock_, std::move(fds));
-    }
-  }
-
-  // Reads the child's report: a listener to pass on, an error, or the end of file of execve.
-  void watch() {
-    while (true) {
-      ChildReport child;
-      const ssize_t n = ::read(report_.get(), &child, sizeof(child));
-      if (n < 0 && errno == EINTR) continue;
-      if (n == 0) break;
-      if (n != sizeof(child)) die(SetupError{Step::kReport, 0, EIO});
-      if (child.error.step != Step::kNone) die(child.error);
-      pass_listener(child.listener);
-    }
-    report_.reset();
+    const auto& fds = received_.fds;
+    auto done = set_streams(fds[1], fds[2], fds[3]);
+    if (done && ::chdir(command.cwd()) != 0) done = fail(Step::kChdir, errno);
+    // All of ours is marked already; this is for what somebody may add.
+    if (done && ::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+      done = fail(Step::kCloseRange, errno);
+    if (done) done = payload_.exec(command);
+    if (!done) die(done.error());
+    empty_streams();
+    received_ = Received{};
     report(ReportType::kStarted, {}, {});
     seal();
     while (true) wait_for_news();
   }
 
-  void pass_listener(int number) {
-    const Fd child(static_cast<int>(::syscall(SYS_pidfd_open, payload_, 0)));
-    const Fd listener(static_cast<int>(::syscall(SYS_pidfd_getfd, child.get(), number, 0)));
-    if (!listener.valid()) die(SetupError{Step::kListener, 0, errno});
-    const int fds[1] = {listener.get()};
-    report(ReportType::kListener, {}, fds);
-    const char byte = 1;
-    if (::write(go_.get(), &byte, 1) != 1) die(SetupError{Step::kListener, 1, errno});
-  }
-
-  // Nothing but waiting is left to do: give up all rights and all other calls.
+  // Nothing but waiting is left to do: give up all other calls.
   void seal() {
-    go_.reset();
     tree_ = Tree{};
     landlock_.reset();
+    null_.reset();
     const auto filter = plan_.init_filter();
     const sock_fprog program{static_cast<unsigned short>(filter.size()),
                              const_cast<sock_filter*>(filter.data())};
-    bool ok = drop_bounding_set().has_value() && clear_capabilities().has_value();
-    ok = ok && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    ok = ok && ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
-    if (!ok) ::_exit(0);
+    if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) ::_exit(0);
   }
 
   void wait_for_news() {
@@ -282,14 +271,14 @@ class Init {
     const auto r =
         receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), received_);
     if (!r || received_.size != sizeof(order) || order.magic != kWireMagic) ::_exit(0);
-    if (order.type == OrderType::kSignal) ::kill(-payload_, order.number);
+    if (order.type == OrderType::kSignal) ::kill(-payload_.pid(), order.number);
   }
 
   void reap() {
     int status = 0;
     pid_t pid = 0;
     while ((pid = ::wait4(-1, &status, WNOHANG, nullptr)) > 0) {
-      if (pid != payload_) continue;
+      if (pid != payload_.pid()) continue;
       wait_status_ = status;
       // Whoever it left behind, daemons and pipe holders, ends now.
       ::kill(-1, SIGKILL);
@@ -307,9 +296,8 @@ class Init {
   Tree tree_;
   Fd landlock_;
   Fd signals_;
-  Fd report_;
-  Fd go_;
-  pid_t payload_ = -1;
+  Fd null_;
+  Payload payload_;
   int wait_status_ = 0;
   Received received_;
 };

@@ -17,8 +17,9 @@
 namespace jail {
 namespace {
 
-constexpr __u64 kNamespaces = CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-                              CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWCGROUP;
+// init.cc unshares ipc and cgroup.
+constexpr __u64 kNamespaces =
+    CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS;
 
 struct Clone {
   pid_t pid = -1;

@@ -107,29 +107,32 @@ class Builder {
   // 0 or an errno.
   int attach_one(std::size_t i) {
     const PlanMount& m = plan_.mounts()[i];
-    const char* target = relative(plan_.text(m.target));
-    if (const int e = make_parents(root_.get(), target, ReadOnly::kPasses); e != 0) return e;
+    const char* target = nullptr;
+    const Folder parent =
+        open_parent(root_.get(), relative(plan_.text(m.target)), Links::kInRoot, target);
+    if (!parent.fd.valid()) return parent.error;
+    const int at = parent.fd.get();
     switch (m.kind) {
       case MountKind::kBind:
       case MountKind::kDevice:
-        return sources_[i].valid() ? bind(m, sources_[i].get(), target) : 0;
+        return sources_[i].valid() ? bind(m, sources_[i].get(), at, target) : 0;
       case MountKind::kTmpfs:
-        return tmpfs(m, target);
+        return tmpfs(m, at, target);
       case MountKind::kDir:
-        return ::mkdirat(root_.get(), target, m.mode) == 0 || errno == EEXIST ? 0 : errno;
+        return ::mkdirat(at, target, m.mode) == 0 || errno == EEXIST ? 0 : errno;
       case MountKind::kSymlink:
-        return ::symlinkat(plan_.text(m.source), root_.get(), target) == 0 ? 0 : errno;
+        return ::symlinkat(plan_.text(m.source), at, target) == 0 ? 0 : errno;
       case MountKind::kFile:
-        return file(m, target);
+        return file(m, at, target);
       case MountKind::kDevpts:
-        return special("devpts", "newinstance,ptmxmode=0666,mode=0620", target);
+        return special("devpts", "newinstance,ptmxmode=0666,mode=0620", at, target);
       case MountKind::kMqueue:
-        return special("mqueue", nullptr, target);
+        return special("mqueue", nullptr, at, target);
     }
     return EINVAL;
   }
 
-  int bind(const PlanMount& m, int source, const char* target) {
+  static int bind(const PlanMount& m, int source, int parent, const char* name) {
     struct stat st {};
     if (::fstat(source, &st) != 0) return errno;
     if (m.kind == MountKind::kDevice && !S_ISCHR(st.st_mode)) return ENXIO;
@@ -139,38 +142,39 @@ class Builder {
     if (m.kind == MountKind::kBind) attributes |= MOUNT_ATTR_NODEV;
     if (m.kind == MountKind::kDevice || m.exec == Exec::kNoExec) attributes |= MOUNT_ATTR_NOEXEC;
     if (set_attributes(source, attributes, AT_RECURSIVE) != 0) return errno;
-    if (const int e = make_point(target, S_ISDIR(st.st_mode)); e != 0) return e;
-    return attach(source, root_.get(), target) == 0 ? 0 : errno;
+    if (const int e = make_point(parent, name, S_ISDIR(st.st_mode)); e != 0) return e;
+    // move_mount(2): without MOVE_MOUNT_T_SYMLINKS a link at the end is not followed.
+    return attach(source, parent, name) == 0 ? 0 : errno;
   }
 
   // The place to attach at: it may already exist inside an earlier bind.
-  int make_point(const char* target, int is_folder) {
+  static int make_point(int parent, const char* name, int is_folder) {
     if (is_folder != 0)
-      return ::mkdirat(root_.get(), target, 0755) == 0 || errno == EEXIST || errno == EROFS ? 0
-                                                                                            : errno;
-    const Fd point(
-        ::openat(root_.get(), target, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444));
+      return ::mkdirat(parent, name, 0755) == 0 || errno == EEXIST || errno == EROFS ? 0 : errno;
+    const Fd point(::openat(parent, name, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444));
     return point.valid() || errno == EROFS || errno == EACCES ? 0 : errno;
   }
 
-  // A fresh file system at `target`, a folder that exists below the new root.
-  static int mount_at(const char* target, const char* type, unsigned long flags,
+  // A fresh file system on the folder `name`, which exists or is made. mount(2) takes a path and
+  // follows what it finds there: the path is "." in a folder opened without following.
+  static int mount_at(int parent, const char* name, const char* type, unsigned long flags,
                       const char* options) {
-    std::array<char, PATH_MAX> path;
-    std::snprintf(path.data(), path.size(), "%s/%s", kNewRoot, target);
-    return ::mount(type, path.data(), type, flags, options) == 0 ? 0 : errno;
+    if (::mkdirat(parent, name, 0755) != 0 && errno != EEXIST) return errno;
+    const Fd folder(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.valid() || ::fchdir(folder.get()) != 0) return errno;
+    return ::mount(type, ".", type, flags, options) == 0 ? 0 : errno;
   }
 
-  int tmpfs(const PlanMount& m, const char* target) {
-    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
+  static int tmpfs(const PlanMount& m, int parent, const char* name) {
     unsigned long flags = MS_NOSUID | MS_NODEV;
     if (m.exec == Exec::kNoExec) flags |= MS_NOEXEC;
     if (m.access == Access::kReadOnly) flags |= MS_RDONLY;
-    return mount_at(target, "tmpfs", flags, tmpfs_options(m.size, m.inodes, m.mode).text.data());
+    const Options o = tmpfs_options(m.size, m.inodes, m.mode);
+    return mount_at(parent, name, "tmpfs", flags, o.text.data());
   }
 
-  int file(const PlanMount& m, const char* target) {
-    const Fd f(::openat(root_.get(), target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m.mode));
+  int file(const PlanMount& m, int parent, const char* name) {
+    const Fd f(::openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, m.mode));
     if (!f.valid()) return errno;
     const char* data = plan_.text(m.contents);
     std::size_t left = m.contents.length;
@@ -184,30 +188,32 @@ class Builder {
   }
 
   // A file system whose content belongs to one of the jail's namespaces.
-  int special(const char* type, const char* options, const char* target) {
-    if (::mkdirat(root_.get(), target, 0755) != 0 && errno != EEXIST) return errno;
+  static int special(const char* type, const char* options, int parent, const char* name) {
     const unsigned long nodev = std::strcmp(type, "devpts") == 0 ? 0 : MS_NODEV;
-    return mount_at(target, type, MS_NOSUID | MS_NOEXEC | nodev, options);
+    return mount_at(parent, name, type, MS_NOSUID | MS_NOEXEC | nodev, options);
   }
 
   // The payload sees code_dir read-only; init keeps a second, writable view of the same tmpfs.
   Result<void> code_folder() {
     const PlanHeader& h = plan_.header();
     if (h.code_dir.length == 0) return {};
-    const char* target = relative(plan_.text(h.code_dir));
-    int e = make_parents(root_.get(), target, ReadOnly::kPasses);
-    if (e == 0 && ::mkdirat(root_.get(), target, 0755) != 0) e = errno;
-    if (e != 0) return fail(Step::kMount, e, 0xffff);
+    const auto failed = [](int error) { return fail(Step::kMount, error, 0xffff); };
+    const char* name = nullptr;
+    const Folder parent =
+        open_parent(root_.get(), relative(plan_.text(h.code_dir)), Links::kInRoot, name);
+    if (!parent.fd.valid()) return failed(parent.error);
+    if (::mkdirat(parent.fd.get(), name, 0755) != 0) return failed(errno);
     const Options o = tmpfs_options(h.code_size, 1024, 0755);
-    e = mount_at(target, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, o.text.data());
-    if (e != 0) return fail(Step::kMount, e, 0xffff);
-    const Fd writable(open_tree(root_.get(), target, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-    if (!writable.valid()) return fail(Step::kMount, errno, 0xffff);
-    const Fd seen(::openat(root_.get(), target, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    const int e = mount_at(parent.fd.get(), name, "tmpfs", kFlags, o.text.data());
+    if (e != 0) return failed(e);
+    const Fd writable(open_tree(parent.fd.get(), name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+    if (!writable.valid()) return failed(errno);
+    const Fd seen(::openat(parent.fd.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!seen.valid() || set_attributes(seen.get(), MOUNT_ATTR_RDONLY, 0) != 0)
-      return fail(Step::kMount, errno, 0xffff);
+      return failed(errno);
     tree_.code.reset(::openat(writable.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!tree_.code.valid()) return fail(Step::kMount, errno, 0xffff);
+    if (!tree_.code.valid()) return failed(errno);
     return {};
   }
 

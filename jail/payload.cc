@@ -1,6 +1,9 @@
 #include "jail/payload.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -13,15 +16,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "jail/raw_call.h"
+
 namespace jail {
 namespace {
 
-[[noreturn]] void give_up(const Fd& report, const SetupError& error) {
-  ChildReport message;
-  message.error = error;
-  (void)!::write(report.get(), &message, sizeof(message));
-  ::_exit(125);
-}
+// Of the payload's process until execve. Only the pages it touches exist.
+alignas(64) std::array<std::byte, 65536> stack;
 
 void reset_signals() {
   // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate. The
@@ -48,8 +49,8 @@ int runnable(const char* path) {
   return ::access(path, X_OK) == 0 ? 0 : errno;
 }
 
-// As execvp(3) searches, but before the filter is on: under a filter that lets one execve
-// through, there is one try. 0, or ENOENT / EACCES.
+// As execvp(3) searches, but without trying: under a filter that lets one execve through, there is
+// one try. 0, or ENOENT / EACCES.
 int find_program(const char* name, char* const* env, std::array<char, PATH_MAX>& found) {
   if (std::strchr(name, '/') != nullptr) {
     if (std::strlen(name) >= found.size()) return ENAMETOOLONG;
@@ -74,38 +75,89 @@ int find_program(const char* name, char* const* env, std::array<char, PATH_MAX>&
   return error;
 }
 
-// After the filter: only read, write, execve, exit_group.
-[[noreturn]] void hand_over(const char* program, const CommandView& command, const Fd& report,
-                            const Fd& go, int listener) {
-  if (listener >= 0) {
-    ChildReport message;
-    message.listener = listener;
-    char byte = 0;
-    const bool told = ::write(report.get(), &message, sizeof(message)) == sizeof(message);
-    if (!told || ::read(go.get(), &byte, 1) != 1) ::_exit(125);
-  }
-  ::execve(program, command.argv(), command.env());
-  give_up(report, SetupError{Step::kExec, 0, errno});
+bool make_pipe(Fd& read, Fd& write) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  read.reset(ends[0]);
+  write.reset(ends[1]);
+  return true;
 }
 
 }  // namespace
 
-void run_payload(const PlanView& plan, const CommandView& command, const JailFacts& facts,
-                 const Fd& landlock, PayloadFds fds) {
-  // The pipes must survive the shuffling of 0..2.
-  const Fd report(::fcntl(fds.report.get(), F_DUPFD_CLOEXEC, 20));
-  const Fd go(::fcntl(fds.go.get(), F_DUPFD_CLOEXEC, 20));
-  if (!report.valid() || !go.valid()) ::_exit(125);
+Result<void> Payload::make(const PlanView& plan, const JailFacts& facts, const Fd& landlock) {
+  plan_ = &plan;
+  facts_ = &facts;
+  landlock_ = &landlock;
+  if (!make_pipe(told_, tell_) || !make_pipe(await_, go_)) return fail(Step::kFork, errno);
+  shares_ = 1;
+  int pidfd = -1;
+  constexpr int kFlags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | CLONE_PIDFD;
+  pid_ = ::clone(body, stack.data() + stack.size(), kFlags | SIGCHLD, this, &pidfd, nullptr,
+                 reinterpret_cast<std::int32_t*>(&shares_));
+  if (pid_ < 0) return fail(Step::kFork, errno, 1);
+  const Fd end(pidfd);
+  std::array<pollfd, 2> wait{pollfd{told_.get(), POLLIN, 0}, pollfd{end.get(), POLLIN, 0}};
+  while (::poll(wait.data(), wait.size(), -1) < 0 && errno == EINTR) {
+  }
+  if (error_.step != Step::kNone) return tl::unexpected(error_);
+  if (wait[0].revents == 0) return fail(Step::kReport, ECHILD);  // somebody killed it
+  tell_.reset();
+  told_.reset();
+  return {};
+}
+
+int Payload::body(void* self) {
+  static_cast<Payload*>(self)->restrict_and_wait();
+  return 125;
+}
+
+// In the payload's process. Once the filter is on: only write, read, execve, exit_group, and not
+// errno, which init uses too.
+void Payload::restrict_and_wait() {
   reset_signals();
-  if (const auto r = arrange(fds.in, fds.out, fds.err, command.cwd()); !r)
-    give_up(report, r.error());
+  ::prctl(PR_SET_NAME, "sandglass-next", 0, 0, 0);
+  auto done = start_session();
+  if (done) done = restrict_self(*plan_, *facts_, *landlock_);
+  if (!done) {
+    error_ = done.error();
+    return;
+  }
+  const auto listener = filter_self(*plan_);
+  if (!listener) {
+    error_ = listener.error();
+    return;
+  }
+  listener_ = Fd(*listener);
+  char byte = 1;
+  if (raw_call(SYS_write, tell_.get(), &byte, 1) == 1 &&
+      raw_call(SYS_read, await_.get(), &byte, 1) == 1) {
+    executes_ = true;
+    const std::int64_t rc = raw_call(SYS_execve, program_, command_->argv(), command_->env());
+    error_ = SetupError{Step::kExec, 0, static_cast<int>(-rc)};
+  }
+  raw_call(SYS_exit_group, 125);
+}
+
+Result<void> Payload::exec(const CommandView& command) {
   std::array<char, PATH_MAX> program;
   if (const int e = find_program(command.argv()[0], command.env(), program); e != 0)
-    give_up(report, SetupError{Step::kExec, 0, e});
-  if (const auto r = restrict_self(plan, facts, landlock); !r) give_up(report, r.error());
-  const auto listener = filter_self(plan);
-  if (!listener) give_up(report, listener.error());
-  hand_over(program.data(), command, report, go, *listener);
+    return fail(Step::kExec, e);
+  program_ = program.data();
+  command_ = &command;
+  const char byte = 1;
+  if (::write(go_.get(), &byte, 1) != 1) return fail(Step::kExec, errno, 1);
+  // clone(2), CLONE_CHILD_CLEARTID: cleared, and a futex woken, when the process has let go of our
+  // memory: by execve, which has its own copy of the open files before that, or by its end.
+  for (std::int32_t seen = shares_; seen != 0; seen = shares_)
+    ::syscall(SYS_futex, &shares_, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  if (error_.step != Step::kNone) return tl::unexpected(error_);
+  if (!executes_) return fail(Step::kReport, ECHILD, 1);  // somebody killed it while it waited
+  // It kept our folder and umask.
+  if (::unshare(CLONE_FS) != 0) return fail(Step::kExec, errno, 2);
+  go_.reset();
+  await_.reset();
+  return {};
 }
 
 }  // namespace jail

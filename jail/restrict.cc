@@ -1,7 +1,6 @@
 #include "jail/restrict.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -47,8 +46,12 @@ Result<void> set_limits(const PlanView& plan, const JailFacts& facts) {
 
 }  // namespace
 
-Result<void> arrange(const Fd& in, const Fd& out, const Fd& err, const char* cwd) {
+Result<void> start_session() {
   if (::setsid() < 0) return fail(Step::kSetsid, errno);
+  return {};
+}
+
+Result<void> set_streams(const Fd& in, const Fd& out, const Fd& err) {
   const int fds[3] = {in.get(), out.get(), err.get()};
   // The three may themselves be 0..2: move them out of the way before they are overwritten.
   int high[3];
@@ -56,9 +59,10 @@ Result<void> arrange(const Fd& in, const Fd& out, const Fd& err, const char* cwd
     high[i] = ::fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
     if (high[i] < 0) return fail(Step::kStdio, errno, static_cast<std::uint16_t>(i));
   }
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 3; ++i) {
     if (::dup2(high[i], i) < 0) return fail(Step::kStdio, errno, static_cast<std::uint16_t>(i));
-  if (::chdir(cwd) != 0) return fail(Step::kChdir, errno);
+    Fd(high[i]).reset();
+  }
   return {};
 }
 
@@ -69,11 +73,6 @@ Result<void> restrict_self(const PlanView& plan, const JailFacts& facts, const F
   if (auto r = lock_securebits(); !r) return r;
   if (auto r = clear_capabilities(); !r) return r;
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return fail(Step::kNoNewPrivs, errno);
-  // Init fetches the listener with pidfd_getfd(2), which asks for ptrace access.
-  if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) return fail(Step::kNoNewPrivs, errno, 1);
-  // Not closed but marked: the report pipe must live until execve has worked.
-  if (::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
-    return fail(Step::kCloseRange, errno);
   return landlock_enter(landlock);
 }
 

@@ -20,11 +20,14 @@ struct JailFacts {
   std::uint64_t process_limit = 0;
 };
 
-// setsid · stdio · chdir, before anything is given up.
-Result<void> arrange(const Fd& in, const Fd& out, const Fd& err, const char* cwd);
+// setsid: no terminal, and a process group that an interrupt can be sent to.
+Result<void> start_session();
 
-// rlimits[i] · bounding set · securebits · capabilities · no_new_privs · dumpable · close_range ·
-// Landlock. Only seccomp is left to do.
+// Makes the three the caller's standard streams.
+Result<void> set_streams(const Fd& in, const Fd& out, const Fd& err);
+
+// rlimits[i] · bounding set · securebits · capabilities · no_new_privs · Landlock. Only seccomp is
+// left to do.
 Result<void> restrict_self(const PlanView& plan, const JailFacts& facts, const Fd& landlock);
 
 // seccomp, last. Returns the listener's number, or -1 when the filter has nothing to report.

@@ -50,7 +50,7 @@ void Worker::turn() {
   const Clock::time_point now = Clock::now();
   resume_listeners(now);
   if (now >= next_tick_) tick(now);
-  refill();
+  refill(now);
 }
 
 // Milliseconds until something is due: a sample of running jails, or a throttled listener.
@@ -58,6 +58,7 @@ int Worker::timeout() const {
   if (refill_due_) return 0;
   Clock::time_point due = Clock::time_point::max();
   if (running_ > 0 || !leftovers_.empty()) due = next_tick_;
+  if (refill_waits_) due = std::min(due, quiet_until_);
   for (const std::uint64_t serial : throttled_) {
     const auto it = jails_.find(serial);
     if (it != jails_.end()) due = std::min(due, it->second.notify->resume_at());
@@ -157,6 +158,7 @@ void Worker::launch(const Request& request) {
     if (!made) return reply_launched(request.id, made.error(), {});
     jail = *made;
   }
+  quiet_until_ = Clock::now() + kQuiet;
   jail->launch = request.id;
   if (jail->stage == Stage::kReady) jail->stage = Stage::kStarting;
   std::array<int, kMaxFds> fds{};

@@ -7,7 +7,7 @@
 //   spawner -> caller   Hello; Reply kLaunched (pidfd of init, workdir) | kEnded; DeniedPacket
 //   spawner -> init     InitOrder kGo (id maps are written) | kStart (command, stdio, inputs...)
 //                       | kSignal (number)
-//   init -> spawner     InitReport kReady (workdir) | kError | kListener (seccomp listener)
+//   init -> spawner     InitReport kReady (workdir, seccomp listener if any) | kError
 //                       | kStarted | kExited
 //
 // Each side checks size, magic, type and number of fds; a message that breaks a rule ends the
@@ -86,7 +86,7 @@ struct InitOrder {
   std::uint32_t unused = 0;
 };
 
-enum class ReportType : std::uint32_t { kReady = 1, kError, kListener, kStarted, kExited };
+enum class ReportType : std::uint32_t { kReady = 1, kError, kStarted, kExited };
 struct InitReport {
   std::uint32_t magic = kWireMagic;
   ReportType type{};

@@ -29,6 +29,9 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kTick{50};
+  // After a launch no jail is made ahead for so long, while half of a pool is left: making one keeps
+  // the one thread, and a core, from the launch that somebody waits for.
+  static constexpr std::chrono::milliseconds kQuiet{3};
 
   enum class Source : std::uint32_t { kCaller, kKeeper, kControl, kExit, kListener };
   static std::uint64_t tag(Source source, std::uint64_t serial);
@@ -52,7 +55,7 @@ class Worker {
 
   // worker_jails.cc
   Result<JailProcess*> make(const std::shared_ptr<LoadedPlan>& plan);
-  void refill();
+  void refill(Clock::time_point now);
   void serve_init(JailProcess& jail);
   void listen(JailProcess& jail, Fd listener);
   void started(JailProcess& jail);
@@ -87,7 +90,9 @@ class Worker {
   std::vector<std::uint64_t> throttled_;
   std::vector<Cgroup> leftovers_;
   std::size_t running_ = 0;
-  bool refill_due_ = false;
+  bool refill_due_ = false;    // at once
+  bool refill_waits_ = false;  // until quiet_until_
+  Clock::time_point quiet_until_ = Clock::now();
   Clock::time_point next_tick_ = Clock::now();
   Received received_;
 };

@@ -26,8 +26,8 @@ Result<JailProcess*> Worker::make(const std::shared_ptr<LoadedPlan>& plan) {
 
 // In the background: after the requests of this turn, one jail a turn, so that a launch never
 // waits behind a whole pool.
-void Worker::refill() {
-  refill_due_ = false;
+void Worker::refill(Clock::time_point now) {
+  refill_due_ = refill_waits_ = false;
   for (auto& [inode, plan] : plans_) {
     if (plan->broken) continue;
     const LoadedPlan* wanted = plan.get();  // clang 14 captures no structured binding
@@ -37,6 +37,10 @@ void Worker::refill() {
           return j.plan.get() == wanted && !j.launch && j.stage != Stage::kDying;
         }));
     if (pooled >= plan->pool_target) continue;
+    if (now < quiet_until_ && pooled * 2 >= plan->pool_target) {
+      refill_waits_ = true;
+      continue;
+    }
     if (const auto made = make(plan); !made) plan->broken = made.error();
     refill_due_ = true;  // there may be more: look again without waiting
     return;
@@ -62,16 +66,14 @@ void Worker::serve_init(JailProcess& jail) {
   const InitReport& report = *next;
   switch (report.type) {
     case ReportType::kReady:
-      if (received_.fd_count == 1) jail.workdir = std::move(received_.fds[0]);
+      if (received_.fd_count > 0) jail.workdir = std::move(received_.fds[0]);
+      if (received_.fd_count > 1) listen(jail, std::move(received_.fds[1]));
       // Not one that was told to die meanwhile.
       if (jail.stage == Stage::kMaking) jail.stage = jail.launch ? Stage::kStarting : Stage::kReady;
       break;
     case ReportType::kError:
       jail.error = report.error;
       end(jail);
-      break;
-    case ReportType::kListener:
-      if (received_.fd_count == 1) listen(jail, std::move(received_.fds[0]));
       break;
     case ReportType::kStarted:
       started(jail);
@@ -156,7 +158,10 @@ void Worker::report_end(JailProcess& jail) {
   jail.end_reported = true;
   if (!jail.launched_sent) {
     const SetupError lost{Step::kReport, 1, EPIPE};
-    return reply_launched(*jail.launch, jail.error.value_or(lost), {});
+    // Killed on request while it was being made: that is an end like any other, and no error.
+    const bool wanted = jail.ended.cause != KillCause::kNone && !jail.error;
+    reply_launched(*jail.launch, wanted ? SetupError{} : jail.error.value_or(lost), {});
+    if (!wanted) return;
   }
   fill_ended(jail);
   if (jail.notify && !jail.notify->records().empty()) send_denied(jail);
