@@ -53,6 +53,23 @@ void sweep_stale(const std::string& parent) {
   }
 }
 
+// A folder without a lock is a dead spawner's, and swept. A new one has no lock yet either: whoever
+// makes one looks, once it holds the lock, whether the folder is still there.
+Fd make_locked(const std::string& path) {
+  for (int tries = 0; tries < 100; ++tries) {
+    if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Fd();
+    Fd folder = open_folder(path);
+    struct stat held {};
+    struct stat named {};
+    if (folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 &&
+        ::fstat(folder.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0 &&
+        held.st_ino == named.st_ino && held.st_dev == named.st_dev)
+      return folder;
+    ::usleep(1000);  // somebody sweeps
+  }
+  return Fd();
+}
+
 struct Found {
   std::optional<Hierarchy> v2;
   std::array<std::optional<Hierarchy>, kControllers> v1;
@@ -86,15 +103,21 @@ bool hands_down(const Fd& folder, std::string_view controller) {
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+struct Locked {
+  std::string path;
+  Fd folder;
+};
+
 // The nearest folder, from our own upwards, below which a folder can be made and limited.
-std::string make_v2_base(const Hierarchy& h, const std::string& name, bool& memory, bool& pids) {
+Locked make_v2_base(const Hierarchy& h, const std::string& name, bool& memory, bool& pids) {
   for (std::string at = h.own; at.size() >= h.mount.size(); at = parent_of(at)) {
     const Fd folder = open_folder(at);
     if (folder.valid() && ::faccessat(folder.get(), ".", W_OK, AT_EACCESS) == 0) {
       memory = hands_down(folder, "memory");
       pids = hands_down(folder, "pids");
       const std::string path = at + "/" + name;
-      if ((memory || pids) && ::mkdir(path.c_str(), 0755) == 0) return path;
+      if (Fd made = memory || pids ? make_locked(path) : Fd(); made.valid())
+        return {path, std::move(made)};
     }
     if (at == h.mount) break;
   }
@@ -185,19 +208,17 @@ Cgroups Cgroups::make(pid_t keeper) {
   Cgroups made;
   const Found found = find_all();
   const std::string name = kPrefix + std::to_string(keeper);
-  const auto adopt = [&made](Enforcer kind, const std::string& path) {
-    Base base{kind, path, open_folder(path)};
-    if (base.folder.valid()) ::flock(base.folder.get(), LOCK_EX | LOCK_NB);
-    made.bases_.push_back(std::move(base));
+  const auto adopt = [&made](Enforcer kind, std::string path, Fd folder) {
+    made.bases_.push_back(Base{kind, std::move(path), std::move(folder)});
     return static_cast<int>(made.bases_.size() - 1);
   };
   if (found.v2) {
     sweep_stale(found.v2->own);
     bool memory = false;
     bool pids = false;
-    const std::string path = make_v2_base(*found.v2, name, memory, pids);
-    if (!path.empty()) {
-      const int i = adopt(Enforcer::kCgroupV2, path);
+    Locked base = make_v2_base(*found.v2, name, memory, pids);
+    if (base.folder.valid()) {
+      const int i = adopt(Enforcer::kCgroupV2, std::move(base.path), std::move(base.folder));
       const Fd& folder = made.bases_.back().folder;
       if (memory && hands_down(folder, "memory")) made.index_[0] = i;
       if (pids && hands_down(folder, "pids")) made.index_[1] = i;
@@ -207,9 +228,13 @@ Cgroups Cgroups::make(pid_t keeper) {
   for (std::size_t c = 0; c < kControllers; ++c) {
     if (made.index_[c] >= 0 || !found.v1[c]) continue;
     sweep_stale(found.v1[c]->own);
-    const std::string path = found.v1[c]->own + "/" + name;
-    if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST)
-      made.index_[c] = adopt(Enforcer::kCgroupV1, path);
+    std::string path = found.v1[c]->own + "/" + name;
+    for (std::size_t i = 0; i < made.bases_.size(); ++i)  // two controllers in one hierarchy
+      if (made.bases_[i].path == path) made.index_[c] = static_cast<int>(i);
+    if (made.index_[c] >= 0) continue;
+    Fd folder = make_locked(path);
+    if (folder.valid())
+      made.index_[c] = adopt(Enforcer::kCgroupV1, std::move(path), std::move(folder));
   }
   return made;
 }

@@ -56,6 +56,17 @@ void allow(std::vector<jail::SyscallRule>& rules, const Allowed& allowed) {
   }
 }
 
+// Does `wide` hold whenever `narrow` does? Only the plain cases: the same argument, both compared
+// for equality.
+bool implies(const Tests& narrow, const Tests& wide) {
+  return std::all_of(wide.begin(), wide.end(), [&](const jail::ArgTest& w) {
+    return std::any_of(narrow.begin(), narrow.end(), [&](const jail::ArgTest& n) {
+      return n.arg == w.arg && n.op == jail::CompareOp::kEqual && w.op == jail::CompareOp::kEqual &&
+             (n.mask & w.mask) == w.mask && (n.value & w.mask) == w.value;
+    });
+  });
+}
+
 // A quiet answer yields to what a set allows: libseccomp would otherwise let an unconditional rule
 // swallow the tested ones.
 void answer_quietly(std::vector<jail::SyscallRule>& rules, const Allowed& allowed,
@@ -67,8 +78,14 @@ void answer_quietly(std::vector<jail::SyscallRule>& rules, const Allowed& allowe
       continue;
     if (q.call.alternatives.empty())
       rules.push_back({q.call.number, jail::SyscallAction::kErrno, q.error, {}});
-    for (const Tests& tests : q.call.alternatives)
+    for (const Tests& tests : q.call.alternatives) {
+      const bool allowed_anyway =
+          found != allowed.calls.end() &&
+          std::any_of(found->second.alternatives.begin(), found->second.alternatives.end(),
+                      [&](const Tests& wide) { return implies(tests, wide); });
+      if (allowed_anyway) continue;
       rules.push_back({q.call.number, jail::SyscallAction::kErrno, q.error, tests});
+    }
   }
 }
 

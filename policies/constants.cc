@@ -93,6 +93,7 @@ constexpr std::array kConstants{
     SAME(FIOASYNC),
     SAME(FIONBIO),
     SAME(FIONREAD),
+    SAME(TIOCGPGRP),
     Constant{"TIOCSPGRP_BLOCK", TIOCSPGRP},  // TIOCSPGRP and TIOCOUTQ
     Constant{"TCGETS2", kTcgets2},
     Constant{"TCSETS2", kTcsets2},

@@ -129,9 +129,10 @@ std::uint16_t read_error(const TomlReader& r, const toml::node* node, const toml
   if (text == "EPERM") return EPERM;
   if (text == "EINVAL") return EINVAL;
   if (text == "EOPNOTSUPP") return EOPNOTSUPP;
+  if (text == "ENOTTY") return ENOTTY;
   r.refuse(node->source(), path + ".error",
            "must be \"ENOSYS\", \"EPERM\", \"EINVAL\", "
-           "\"EOPNOTSUPP\" or \"0\"");
+           "\"EOPNOTSUPP\", \"ENOTTY\" or \"0\"");
 }
 
 std::unique_ptr<std::vector<QuietEntry>> read_quiet(const TomlReader& r, const toml::table& t) {

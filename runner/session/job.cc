@@ -1,5 +1,6 @@
 #include "runner/session/job.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,6 +116,23 @@ void add_warm(Inputs& inputs, const Home& home, const policies::Interpreter& int
   }
 }
 
+// Files in the code's language lie beside the code as well, where it looks for its modules first:
+// the folder of the script, not the one it runs in. The code itself comes first.
+Result<void> add_modules(Inputs& inputs, const std::string& code_path,
+                         const std::vector<InFile>& files) {
+  for (const InFile& file : files) {
+    const std::string path = std::string(policies::kCodeDir) + "/" + file.name;
+    if (ending_of(file.name) != ending_of(code_path) || path == code_path) continue;
+    jail::Fd same(::fcntl(file.content.get(), F_DUPFD_CLOEXEC, 3));
+    if (!same.valid()) {
+      return fail(ErrorKind::kHost, "cannot pass " + printable(file.name) + ": " +
+                                        jail::errno_name(errno) + "; raise ulimit -n");
+    }
+    inputs.add(path, 0444, std::move(same));
+  }
+  return {};
+}
+
 Result<void> add_files(Inputs& inputs, const policies::Policy& policy, std::vector<InFile> files) {
   std::set<std::string> names;
   std::uint64_t total = 0;
@@ -160,7 +178,8 @@ std::string language_by_ending(const policies::Library& library, const policies:
 }
 
 Result<Start> start_code(const Home& home, const policies::Library& library,
-                         const policies::Policy& policy, Code code, Inputs& inputs) {
+                         const policies::Policy& policy, Code code,
+                         const std::vector<InFile>& files, Inputs& inputs) {
   std::string language = canonical_language(code.language);
   if (language.empty()) language = language_by_ending(library, policy, code.file_name);
   if (language.empty()) language = "python";
@@ -176,6 +195,7 @@ Result<Start> start_code(const Home& home, const policies::Library& library,
   const std::string path =
       std::string(policies::kCodeDir) + "/main" + (keep ? ending : interpreter.extension);
   inputs.add(path, 0444, std::move(code.content));
+  if (auto added = add_modules(inputs, path, files); !added) return tl::unexpected(added.error());
   add_warm(inputs, home, interpreter);
   Start start{interpreter.command, &interpreter, language};
   start.argv.push_back(path);
@@ -282,7 +302,7 @@ Result<Prepared> prepare(const Home& home, const policies::Library& library, Job
   Inputs inputs;
   Start start;
   if (auto* code = std::get_if<Code>(&job.what)) {
-    auto started = start_code(home, library, policy, std::move(*code), inputs);
+    auto started = start_code(home, library, policy, std::move(*code), job.files, inputs);
     if (!started) return tl::unexpected(started.error());
     start = std::move(*started);
   } else {

@@ -161,6 +161,25 @@ TEST_CASE("a caller that hangs up at any moment leaves nothing") {
   CHECK(leftovers.found(std::chrono::seconds(2)) == "");
 }
 
+TEST_CASE("a launch that is killed at once has an end, not an error") {
+  support::require(support::Feature::kUserNamespaces);
+  Setting s;
+  for (const std::uint32_t pool : {0U, 2U}) {
+    INFO("pool " << pool);
+    REQUIRE(jail::send_pool(s.spawner.socket(), s.plan, pool).has_value());
+    for (int delay = 0; delay < 20; ++delay) {
+      const support::Launch launch = s.spawner.start(s.plan, {"waits"});
+      ::usleep(static_cast<useconds_t>(delay * 150));
+      REQUIRE(jail::send_kill(s.spawner.socket(), launch.id).has_value());
+      const support::Run run = s.spawner.finish(launch);
+      CHECK_FALSE(run.error.has_value());
+      CHECK(run.ended.cause == jail::KillCause::kRequested);
+      CHECK_FALSE(run.ended.exited);
+    }
+  }
+  still_works(s);
+}
+
 TEST_CASE("the same id twice is the caller's own confusion and nobody's harm") {
   support::require(support::Feature::kUserNamespaces);
   Setting s;

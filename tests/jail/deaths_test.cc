@@ -99,6 +99,28 @@ TEST_CASE("the next spawner sweeps what a killed one left") {
   CHECK(leftovers.found(kTwoSeconds) == "");
 }
 
+// Each sweeps what it takes for a dead one's while others are just being born.
+TEST_CASE("spawners that come and go at the same time leave each other alone") {
+  support::require(support::Feature::kUserNamespaces);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    int failed = 0;
+    for (int round = 0; round < 40; ++round) {
+      Spawner spawner;
+      const support::Run run = spawner.run(base_spec(), {"exits_with", "9"});
+      if (run.error || WEXITSTATUS(run.ended.wait_status) != 9) ++failed;
+    }
+    std::_Exit(failed);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+}
+
 TEST_CASE("when init is killed, its jail ends and the others go on") {
   support::require(support::Feature::kUserNamespaces);
   const support::Backend backend = GENERATE(from_range(support::backends()));

@@ -142,6 +142,25 @@ TEST_CASE("a pooled jail that is killed from outside is replaced or given up, no
   CHECK_FALSE(run.error.has_value());
 }
 
+TEST_CASE("a payload's process that is killed while it waits is no payload that ran") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const jail::Fd plan = support::plan_of(base_spec());
+  REQUIRE(jail::send_pool(spawner.socket(), plan, 1).has_value());
+  const auto waiting = [&] {
+    std::vector<pid_t> found;
+    for (const pid_t pid : support::descendants_of(spawner.hello().worker_pid))
+      if (support::proc_text(pid, "comm") == "sandglass-next\n") found.push_back(pid);
+    return found;
+  };
+  REQUIRE(support::eventually([&] { return waiting().size() == 1; }));
+  ::kill(waiting().front(), SIGKILL);
+  const Run run = spawner.finish(spawner.start(plan, {"exits_with", "3"}));
+  CHECK(run.error == jail::SetupError{jail::Step::kReport, 1, ECHILD});
+  const Run next = spawner.finish(spawner.start(plan, {"exits_with", "3"}));
+  CHECK(WEXITSTATUS(next.ended.wait_status) == 3);
+}
+
 TEST_CASE("five hundred jails leave nothing behind and cost no memory") {
   support::require(support::Feature::kUserNamespaces);
   const support::Backend backend = GENERATE(from_range(support::backends()));

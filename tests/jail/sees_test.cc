@@ -98,12 +98,30 @@ TEST_CASE("arguments and environment are exactly those given") {
   CHECK(support::told(run.out)["cwd"] == "/tmp");
 }
 
+TEST_CASE("a payload's cgroup is the root of all it knows of") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  jail::Spec spec = base_spec();
+  spec.proc = jail::ProcView::kOwnPids;
+  const Run run = spawner.run(spec, {"prints_files", "/proc/self/cgroup"});
+  REQUIRE_FALSE(run.error.has_value());
+  REQUIRE_FALSE(run.out.empty());
+  // "4:memory:/". A hierarchy that we do not use keeps our caller's folder as its root: also "/".
+  for (const std::string& line : support::lines_of(run.out))
+    CHECK(line.substr(line.rfind(':')) == ":/");
+}
+
 TEST_CASE("a payload may be in the root folder") {
   support::require(support::Feature::kUserNamespaces);
   Spawner spawner;
   jail::Command command = support::payload_command({"describes_itself"});
   command.cwd = "/";
-  CHECK(support::told(spawner.run(base_spec(), command).out)["cwd"] == "/");
+  const Run run = spawner.run(base_spec(), command);
+  CHECK_FALSE(run.error.has_value());
+  INFO((run.error ? jail::describe(*run.error, nullptr) : "") << run.out << run.err << " exited " << run.ended.exited << " status " << run.ended.wait_status);
+  CHECK(support::told(run.out)["cwd"] == "/");
 }
 
 TEST_CASE("resource limits are the plan's") {

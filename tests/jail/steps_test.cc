@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 
 #include "jail/wire.h"
@@ -155,6 +156,39 @@ TEST_CASE("input: exists, does not fit, leads through a link, has no place") {
   spec.mounts.push_back(entry(MountKind::kSymlink, "/tmp", "/mnt/data/link"));
   CHECK(with_input(spawner, spec, {"/mnt/data/link/a"}) == input_error(0, ELOOP));
   CHECK(with_input(spawner, spec, {"/mnt/data/link"}) == input_error(0, EEXIST));
+}
+
+TEST_CASE("mount: a link in what is bound leads no target out of the jail") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const support::TempDir outside;
+  const support::TempDir bound;
+  ::chmod(outside.path().c_str(), 0777);
+  ::chmod(bound.path().c_str(), 0755);
+  REQUIRE(::symlink(outside.path().c_str(), (bound / "absolute").c_str()) == 0);
+  REQUIRE(::symlink((std::string(20, '/') + "../../../.." + outside.path().string()).c_str(),
+                    (bound / "climbing").c_str()) == 0);
+  const std::string text = "made in the jail\n";
+  for (const std::string link : {"absolute", "climbing"}) {
+    INFO(link);
+    const std::string below = "/bound/" + link;
+    Spec spec = base_spec();
+    spec.mounts.push_back(entry(MountKind::kBind, bound.path(), "/bound"));
+    spec.mounts.push_back(entry(MountKind::kDir, "", outside.path()));  // in the jail's /tmp
+    spec.mounts.push_back(entry(MountKind::kDir, "", below + "/folder/deeper"));
+    spec.mounts.push_back(entry(MountKind::kTmpfs, "", below + "/tmpfs"));
+    spec.mounts.back().size = jail::mib(1);
+    spec.mounts.back().inodes = 10;
+    spec.mounts.push_back(entry(MountKind::kBind, "/usr", below + "/usr"));
+    spec.mounts.push_back(entry(MountKind::kFile, "", below + "/file"));
+    spec.mounts.back().contents = text;
+    spec.mounts.back().mode = 0444;
+    spec.code_dir = below + "/code";
+    const Run run = spawner.run(spec, {"prints_files", below + "/file", outside / "file"});
+    CHECK(error_of(run) == SetupError{});
+    CHECK(run.out == text + text);
+    CHECK(std::filesystem::is_empty(outside.path()));
+  }
 }
 
 TEST_CASE("chdir") {

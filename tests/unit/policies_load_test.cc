@@ -13,7 +13,7 @@ TEST_CASE("the shipped policies load and are what they say") {
   CHECK(tight.files.proc == jail::ProcView::kNone);
   CHECK(!tight.fallback);
   CHECK(find("restricted").mode == Mode::kRestricted);
-  CHECK(find("loose").limits.open_files == 1024);
+  CHECK(find("loose").limits.open_files == 960);
   CHECK(find("loose").network.loopback == jail::Loopback::kUp);
 }
 
