@@ -29,8 +29,8 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kTick{50};
-  // After a launch no jail is made ahead for so long, while half of a pool is left: making one keeps
-  // the one thread, and a core, from the launch that somebody waits for.
+  // After a launch no jail is made ahead for so long, while half of a pool is left: making one
+  // keeps the one thread, and a core, from the launch that somebody waits for.
   static constexpr std::chrono::milliseconds kQuiet{3};
 
   enum class Source : std::uint32_t { kCaller, kKeeper, kControl, kExit, kListener };

@@ -120,7 +120,9 @@ TEST_CASE("a payload may be in the root folder") {
   command.cwd = "/";
   const Run run = spawner.run(base_spec(), command);
   CHECK_FALSE(run.error.has_value());
-  INFO((run.error ? jail::describe(*run.error, nullptr) : "") << run.out << run.err << " exited " << run.ended.exited << " status " << run.ended.wait_status);
+  INFO((run.error ? jail::describe(*run.error, nullptr) : "")
+       << run.out << run.err << " exited " << run.ended.exited << " status "
+       << run.ended.wait_status);
   CHECK(support::told(run.out)["cwd"] == "/");
 }
 
