@@ -16,7 +16,6 @@
 #include "jail/error.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
-#include "jail/text_file.h"
 
 namespace jail {
 namespace {
@@ -124,31 +123,14 @@ Feature fresh_proc() {
 Feature seccomp_listener() {
   const unsigned action = SECCOMP_RET_USER_NOTIF;
   const long rc = ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
-  int e = rc == 0 ? 0 : errno;
-  const char* call = "seccomp(2)";
-  if (e == 0 && ::syscall(SYS_pidfd_getfd, -1, -1, 0) < 0 && errno == ENOSYS) {
-    e = ENOSYS;
-    call = "pidfd_getfd(2)";
-  }
+  const int e = rc == 0 ? 0 : errno;
   return {"seccomp filters with a listener",
           verdict(e),
           Need::kRequired,
-          found(e, call),
+          found(e, "seccomp(2)"),
           "the allow-list of system calls, and the report of each refused one",
           "nothing can be run",
-          e == 0 ? "" : "Linux 5.6 or later with CONFIG_SECCOMP_FILTER"};
-}
-
-Feature ptrace_scope() {
-  const auto text = read_file(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope");
-  const bool closed = text && first_number(*text).value_or(0) >= 3;
-  return {"taking the listener from a child",
-          closed ? Verdict::kAbsent : Verdict::kPresent,
-          Need::kRequired,
-          text ? "yama ptrace_scope " + std::to_string(first_number(*text).value_or(0)) : "no yama",
-          "init fetches the seccomp listener with pidfd_getfd(2)",
-          "nothing can be run",
-          closed ? "sysctl kernel.yama.ptrace_scope=2 or lower (needs a reboot from 3)" : ""};
+          e == 0 ? "" : "Linux 5.0 or later with CONFIG_SECCOMP_FILTER"};
 }
 
 Feature landlock() {
@@ -220,9 +202,8 @@ Feature kernel() {
 }  // namespace
 
 std::vector<Feature> inspect_host() {
-  std::vector<Feature> features{kernel(),           user_namespaces(), other_namespaces(),
-                                own_uids(),         mount_api(),       fresh_proc(),
-                                seccomp_listener(), ptrace_scope(),    landlock()};
+  std::vector<Feature> features{kernel(),    user_namespaces(), other_namespaces(), own_uids(),
+                                mount_api(), fresh_proc(),      seccomp_listener(), landlock()};
   add_cgroups(features);
   return features;
 }

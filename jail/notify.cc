@@ -19,8 +19,8 @@ namespace {
 struct Shape {
   int number;
   std::uint8_t main_args;
-  std::int8_t text_arg;
-  std::int8_t length_arg;  // for an address: which argument is its length; -1: NUL-terminated
+  int text_arg;
+  int length_arg;  // for an address: which argument is its length; -1: NUL-terminated
 };
 
 constexpr Shape kShapes[] = {

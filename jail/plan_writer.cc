@@ -40,6 +40,7 @@ class Writer {
   // Offsets of the strings, and a zero after the last.
   std::vector<std::uint64_t> strings(const std::vector<std::string>& items) {
     std::vector<std::uint64_t> offsets;
+    offsets.reserve(items.size() + 1);
     for (const std::string& s : items) offsets.push_back(text(s).offset);
     offsets.push_back(0);
     return offsets;

@@ -177,9 +177,9 @@ void start_clean() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::umask(022);
-  ::signal(SIGPIPE, SIG_IGN);
+  std::ignore = ::signal(SIGPIPE, SIG_IGN);
   // A terminal's ^C is for the caller, who decides what it means for the jails.
-  ::signal(SIGINT, SIG_IGN);
+  std::ignore = ::signal(SIGINT, SIG_IGN);
 }
 
 }  // namespace

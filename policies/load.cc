@@ -58,9 +58,9 @@ class Chain {
                   ": extends: " + (loop ? "a loop: " : "more than 8 policies: ") + names_so_far() +
                   " -> " + printable(chain_.back().extends()) + "; a policy cannot extend itself"};
     auto text = read_file(path);
-    if (!text) throw text.error();
+    if (!text) throw Error(text.error());
     auto document = Document::read(*text, path);
-    if (!document) throw document.error();
+    if (!document) throw Error(document.error());
     check_name(*document, canonical);
     paths_.push_back(canonical);
     chain_.push_back(std::move(*document));

@@ -188,7 +188,7 @@ Result<SyscallTable> SyscallTable::read(std::string text, std::string file) {
       const std::size_t end = std::min(all.find('\n', at), all.size() - 1) + 1;
       const std::string_view text_line = all.substr(at, end - at);
       const std::string_view name =
-          header_name(text_line.substr(0, text_line.find_last_not_of("\n") + 1));
+          header_name(text_line.substr(0, text_line.find_last_not_of('\n') + 1));
       if (!name.empty()) {
         const std::string place = table.file_ + ':' + std::to_string(line + 1) + ":1: ";
         if (!known_section(name))

@@ -66,7 +66,7 @@ class Validator {
     binds();
     devices();
     interpreters();
-    const std::vector<std::string> in_force = ordered(syscalls());
+    std::vector<std::string> in_force = ordered(syscalls());
     reasons(in_force);
     return in_force;
   }
@@ -264,6 +264,7 @@ class Validator {
       const auto same = [&](const Weakening& w) { return w.key == u.key; };
       if (std::any_of(kWeakenings.begin(), kWeakenings.end(), same)) continue;
       std::vector<std::string> known;
+      known.reserve(kWeakenings.size());
       for (const Weakening& w : kWeakenings) known.emplace_back(w.key);
       std::string hint = did_you_mean(u.key, known);
       if (hint.empty()) hint = "; known here: " + join(known);
