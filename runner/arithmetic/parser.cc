@@ -217,7 +217,7 @@ NodeId Parser::factor() {
 
 // power: ['await'] primary ['**' factor]
 NodeId Parser::power() {
-  NodeId left;
+  NodeId left{};
   if (accept(Tok::kAwait)) {
     primary();
     left = wrap(NodeKind::kAwait);

@@ -16,7 +16,8 @@ std::string too_large() {
 // past the bound it is refused before anything is multiplied.
 Outcome<Number> integer_power(const BigInt& base, const BigInt& exponent) {
   if (exponent == 0) return std::int64_t{1};
-  if (base == 0 || base == 1) return static_cast<std::int64_t>(base);
+  if (base == 0) return std::int64_t{0};
+  if (base == 1) return std::int64_t{1};
   if (base == -1) return std::int64_t{bit_test(exponent, 0) ? -1 : 1};
   const BigInt least = BigInt(msb(abs(base))) * exponent;
   if (least >= kMaxIntegerBits) return fault(too_large());

@@ -174,6 +174,7 @@ TEST_CASE("five hundred jails leave nothing behind and cost no memory") {
     long second_round = 0;
     for (int round = 0; round < 10; ++round) {
       std::vector<Launch> launches;
+      launches.reserve(50);
       for (int i = 0; i < 50; ++i) launches.push_back(spawner.start(plan, {"exits_with", "9"}));
       for (const Launch& launch : launches) {
         const Run run = spawner.finish(launch);

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <set>
+#include <tuple>
 
 #include "tests/support/jail_client.h"
 #include "tests/support/require.h"
@@ -68,7 +69,7 @@ TEST_CASE("what the spawner's caller blocked, ignored or opened does not reach a
   support::require(support::Feature::kUserNamespaces);
   support::SpawnerOptions options;
   options.before_exec = [] {
-    for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_IGN);
+    for (int s = 1; s < NSIG; ++s) std::ignore = ::signal(s, SIG_IGN);
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);

@@ -47,7 +47,7 @@ SetupError with_mount(Spawner& spawner, const jail::Mount& mount) {
   return error_of(spawner.run(spec, {"exits_with"}));
 }
 
-SetupError with_input(Spawner& spawner, Spec spec, std::vector<std::string> paths,
+SetupError with_input(Spawner& spawner, const Spec& spec, const std::vector<std::string>& paths,
                       const std::string& text = "x") {
   jail::Command command = support::payload_command({"exits_with"});
   std::vector<jail::Fd> files;

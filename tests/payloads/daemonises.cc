@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <tuple>
 
 #include "report.h"
 
@@ -9,7 +10,7 @@ int main() {
   if (::fork() == 0) {
     ::setsid();
     if (::fork() != 0) ::_exit(0);
-    for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_IGN);
+    for (int s = 1; s < NSIG; ++s) std::ignore = ::signal(s, SIG_IGN);
     payload::ready();
     while (true) ::pause();
   }

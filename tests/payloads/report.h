@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 namespace payload {
 
@@ -20,12 +21,12 @@ inline int error_of(const void* mapped) { return reinterpret_cast<long>(mapped) 
 
 inline void say(const char* key, const char* value) {
   std::printf("%s %s\n", key, value);
-  std::fflush(stdout);
+  std::ignore = std::fflush(stdout);
 }
 
 inline void say(const char* key, long long value) {
   std::printf("%s %lld\n", key, value);
-  std::fflush(stdout);
+  std::ignore = std::fflush(stdout);
 }
 
 inline void ready() { say("ready", "yes"); }
