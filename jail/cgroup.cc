@@ -179,6 +179,15 @@ int Cgroup::enter_v1() const {
   return 0;
 }
 
+std::vector<Fd> Cgroup::entrances() const {
+  std::vector<Fd> files;
+  for (const Part& p : parts_) {
+    const char* name = p.kind == Enforcer::kCgroupV1 ? "tasks" : "cgroup.procs";
+    files.emplace_back(::openat(p.folder.get(), name, O_WRONLY | O_CLOEXEC));
+  }
+  return files;
+}
+
 CgroupStats Cgroup::stats() const {
   CgroupStats s;
   if (const Part* p = part(Controller::kMemory)) {

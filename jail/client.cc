@@ -50,6 +50,9 @@ std::optional<Event> decode(const Room& room, Received& got) {
     }
   } else if (head->type == ReplyType::kEnded) {
     if (const auto* p = as<EndedPacket>(room, got.size)) return p->ended;
+  } else if (head->type == ReplyType::kPrototypeEnded) {
+    if (const auto* p = as<PrototypeEndedPacket>(room, got.size))
+      return PrototypeEnded{head->id, p->wait_status};
   } else if (head->type == ReplyType::kDenied) {
     if (const auto* p = as<DeniedPacket>(room, got.size)) return to_list(*p);
   }
@@ -79,6 +82,26 @@ Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, con
   for (std::size_t i = 0; i < inputs.size(); ++i) fds[5 + i] = inputs[i].get();
   return send_request(socket, RequestType::kLaunch, id, 0,
                       std::span(fds.data(), 5 + inputs.size()));
+}
+
+Result<void> send_prototype(const Fd& socket, std::uint32_t id, const Fd& command, Stdio stdio,
+                            std::span<const Fd> files) {
+  if (files.size() > kMaxInputs) return fail(Step::kProtocol, E2BIG);
+  std::array<int, kMaxFds> fds{command.get(), stdio.in.get(), stdio.out.get(), stdio.err.get()};
+  for (std::size_t i = 0; i < files.size(); ++i) fds[4 + i] = files[i].get();
+  return send_request(socket, RequestType::kPrototype, id, 0,
+                      std::span(fds.data(), 4 + files.size()));
+}
+
+Result<void> send_drop_prototype(const Fd& socket, std::uint32_t id) {
+  return send_request(socket, RequestType::kDropPrototype, id, 0, {});
+}
+
+Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototype, const Fd& plan,
+                       const Fd& control, Stdio stdio) {
+  const std::array<int, 5> fds{plan.get(), control.get(), stdio.in.get(), stdio.out.get(),
+                               stdio.err.get()};
+  return send_request(socket, RequestType::kJoin, id, prototype, fds);
 }
 
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target) {

@@ -88,8 +88,15 @@ struct DeniedList {
   std::vector<Denied> denied;
 };
 
-// Per launch: one Launched; then, if it has no error, one Ended (before it, a DeniedList if any).
-using Event = std::variant<Hello, Launched, DeniedList, Ended>;
+// A prototype has ended, whatever the reason. Payloads that came from it go on.
+struct PrototypeEnded {
+  std::uint64_t id = 0;
+  std::int32_t wait_status = 0;  // wait4(2)
+};
+
+// Per launch or join: one Launched; then, if it has no error, one Ended (before it, a DeniedList if
+// any).
+using Event = std::variant<Hello, Launched, DeniedList, Ended, PrototypeEnded>;
 
 struct Stdio {
   const Fd& in;
@@ -100,6 +107,20 @@ struct Stdio {
 // All return kProtocol with the errno of sendmsg(2) when the spawner is gone.
 Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, const Fd& command,
                          Stdio stdio, std::span<const Fd> inputs);
+
+// Starts a prototype: the command, run with the worker's credentials outside of any jail and
+// without a network. It finds its orders (join.h) on fd 3 and `files` from fd 4 on: what it may not
+// be able to open by name (on the host it is nobody). argv[0] is a path. `id` is the caller's
+// choice, like a launch's, and at most 2^32 - 1.
+Result<void> send_prototype(const Fd& socket, std::uint32_t id, const Fd& command, Stdio stdio,
+                            std::span<const Fd> files);
+// No new orders: it ends when it has served those it has.
+Result<void> send_drop_prototype(const Fd& socket, std::uint32_t id);
+// A child of the prototype joins a jail of `plan` (Spec::start == kJoin), with `control` as its
+// fd 3. Answered like a launch.
+Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototype, const Fd& plan,
+                       const Fd& control, Stdio stdio);
+
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target);  // 0 drops the pool
 Result<void> send_interrupt(const Fd& socket, std::uint64_t id);  // SIGINT to the payload's group
 Result<void> send_kill(const Fd& socket, std::uint64_t id);       // SIGKILL to the whole jail

@@ -23,6 +23,7 @@ enum class Step : std::uint16_t {
   kOuterUserNs,   // unshare(CLONE_NEWUSER) of the spawner
   kOuterIdMap,    // uid_map / gid_map of the spawner's user namespace
   kCgroup,        // make, limit or enter the jail's cgroup
+  kPrototype,     // there is no such prototype, or it died
   kSlots,         // no free uid slot: too many jails at once
   kClone,         // clone3 of init into its namespaces
   kIdMap,         // uid_map / gid_map of the jail
@@ -42,6 +43,7 @@ enum class Step : std::uint16_t {
   kReport,         // init could not report
   // the payload, after fork
   kFork,
+  kJoin,   // setns; index: see join.h, Namespace
   kInput,  // copy inputs[index] into the jail
   kSetsid,
   kStdio,

@@ -29,6 +29,7 @@
 
 #include "jail/folders.h"
 #include "jail/identity.h"
+#include "jail/join.h"
 #include "jail/landlock.h"
 #include "jail/mounts.h"
 #include "jail/payload.h"
@@ -57,6 +58,11 @@ int copy(int from, int to) {
   }
 }
 
+// In join.h's order.
+constexpr std::array<const char*, kNamespaces> kNamespacePaths{
+    "/proc/self/ns/user", "/proc/self/ns/mnt",    "/proc/self/ns/net", "/proc/self/ns/ipc",
+    "/proc/self/ns/uts",  "/proc/self/ns/cgroup", "/proc/self/ns/pid"};
+
 class Init {
  public:
   Init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup, Fd control)
@@ -64,6 +70,7 @@ class Init {
 
   [[noreturn]] void run() {
     if (const auto made = make(); !made) die(made.error());
+    if (plan_.header().start == Start::kJoin) hand_out();
     const Fd listener = payload_.take_listener();
     const std::array<int, 2> fds{tree_.workdir.get(), listener.get()};
     report(ReportType::kReady, {}, std::span(fds).first(listener.valid() ? 2 : 1));
@@ -90,6 +97,7 @@ class Init {
     // and an id that the jail does not map may not be written below (mq_open would fail for ever).
     // cgroup_namespaces(7): the cgroup we are in becomes the root of what is seen in here.
     if (::unshare(CLONE_NEWIPC | CLONE_NEWCGROUP) != 0) return fail(Step::kIdentity, errno, 4);
+    if (const int e = open_namespaces(); e != 0) return fail(Step::kIdentity, e, 5);
     if (const int e = loopback(); e != 0) return fail(Step::kLoopback, e);
     const char* name = plan_.text(h.hostname);
     if (::sethostname(name, h.hostname.length) != 0) return fail(Step::kHostname, errno);
@@ -100,7 +108,8 @@ class Init {
     if (!rules) return tl::unexpected(rules.error());
     landlock_ = std::move(*rules);
     if (auto r = watch_children(); !r) return r;
-    if (auto r = payload_.make(plan_, facts_, landlock_); !r) return r;
+    if (h.start == Start::kExec)
+      if (auto r = payload_.make(plan_, facts_, landlock_); !r) return r;
     return give_up_rights();
   }
 
@@ -133,6 +142,27 @@ class Init {
     const auto r =
         receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), got);
     if (!r || got.size != sizeof(order) || order.type != OrderType::kGo) ::_exit(0);
+  }
+
+  // While the host's /proc is still to be seen. Nobody else could: init can't be looked into.
+  int open_namespaces() {
+    if (plan_.header().start != Start::kJoin) return 0;
+    for (std::size_t i = 0; i < kNamespaces; ++i) {
+      namespaces_[i].reset(::open(kNamespacePaths[i], O_RDONLY | O_CLOEXEC));
+      if (!namespaces_[i].valid()) return errno;
+    }
+    return 0;
+  }
+
+  // Gives the worker what a child of a prototype needs to come in, and only reaps from then on.
+  [[noreturn]] void hand_out() {
+    std::array<int, kNamespaces + 2> fds{tree_.workdir.get()};
+    for (std::size_t i = 0; i < kNamespaces; ++i) fds[i + 1] = namespaces_[i].get();
+    fds.back() = landlock_.get();
+    report(ReportType::kReady, {}, std::span(fds).first(fds.size() - (landlock_.valid() ? 0 : 1)));
+    for (Fd& fd : namespaces_) fd.reset();
+    seal();
+    while (true) wait_for_news();
   }
 
   // SIOCSIFFLAGS on the only interface a new network namespace has.
@@ -297,6 +327,7 @@ class Init {
   Fd landlock_;
   Fd signals_;
   Fd null_;
+  std::array<Fd, kNamespaces> namespaces_;
   Payload payload_;
   int wait_status_ = 0;
   Received received_;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "jail/client.h"
 #include "jail/fd.h"
 #include "jail/identity.h"
+#include "jail/join.h"
 #include "jail/notify.h"
 #include "jail/plan.h"
 #include "jail/restrict.h"
@@ -31,6 +33,26 @@ struct LoadedPlan {
   std::optional<SetupError> broken;  // the last pooled jail failed: do not refill for ever
 };
 
+// A payload that joins, from the caller's wish to its end.
+struct Joining {
+  std::uint32_t prototype = 0;
+  Fd control;  // these four until the order is sent
+  Fd in;
+  Fd out;
+  Fd err;
+  Fd report;  // read end: a JoinReport
+  Fd go;      // write end: a byte once its listener is ours
+  pid_t pid = -1;
+  Fd pidfd;
+  bool reaped = false;
+};
+
+// An interpreter with its libraries imported, outside of any jail.
+struct Prototype {
+  pid_t pid = -1;
+  Fd orders;
+};
+
 enum class Stage : std::uint8_t { kMaking, kReady, kStarting, kRunning, kDying };
 
 struct JailProcess {
@@ -41,6 +63,10 @@ struct JailProcess {
   Fd pidfd;
   Fd control;
   Fd workdir;
+  std::array<Fd, kNamespaces> namespaces;  // until a payload has joined
+  Fd landlock;                             // likewise
+  JailFacts facts;
+  std::unique_ptr<Joining> joining;
   Cgroup cgroup;
   std::unique_ptr<Notify> notify;
   Stage stage = Stage::kMaking;

@@ -24,17 +24,6 @@ namespace {
 // Of the payload's process until execve. Only the pages it touches exist.
 alignas(64) std::array<std::byte, 65536> stack;
 
-void reset_signals() {
-  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate. The
-  // raw call, since glibc's refuses the two signals it uses itself; all zero is SIG_DFL.
-  constexpr std::array<unsigned long, 4> kDefault{};
-  for (int s = 1; s < NSIG; ++s)
-    ::syscall(SYS_rt_sigaction, s, kDefault.data(), nullptr, sizeof(unsigned long));
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
 const char* search_path(char* const* env) {
   for (; *env != nullptr; ++env)
     if (std::strncmp(*env, "PATH=", 5) == 0) return *env + 5;

@@ -114,7 +114,8 @@ Result<PlanView> PlanView::read(std::span<const std::byte> file) {
   const auto& h = *reinterpret_cast<const PlanHeader*>(file.data());
   Checker c(file);
   c.require(h.proc <= ProcView::kMasked && h.loopback <= Loopback::kUp &&
-            h.landlock_net <= LandlockNet::kUnhandled && h.exec_once <= 1 && h.listens <= 1);
+            h.landlock_net <= LandlockNet::kUnhandled && h.exec_once <= 1 && h.listens <= 1 &&
+            h.start <= Start::kJoin);
   c.text(h.hostname);
   c.require(h.hostname.length > 0 && h.hostname.length <= 64);
   c.path(h.workdir);

@@ -65,7 +65,8 @@ struct PlanHeader {
   LandlockNet landlock_net;
   std::uint8_t exec_once;  // 1: the filter forbids execve, the spawner lets the first one through
   std::uint8_t listens;    // 1: the filter has USER_NOTIF, so a listener is made
-  std::uint8_t unused[7];
+  Start start;
+  std::uint8_t unused[6];
   std::uint64_t code_size;
   std::uint64_t memory;
   std::uint64_t processes;

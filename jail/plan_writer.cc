@@ -162,6 +162,7 @@ void fill_scalars(PlanHeader& h, const Spec& spec) {
   h.proc = spec.proc;
   h.loopback = spec.loopback;
   h.landlock_net = spec.landlock_net;
+  h.start = spec.start;
   h.code_size = spec.code_size.value;
   h.memory = spec.totals.memory.value;
   h.processes = spec.totals.processes;

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "jail/identity.h"
@@ -45,6 +47,17 @@ Result<void> set_limits(const PlanView& plan, const JailFacts& facts) {
 }
 
 }  // namespace
+
+void reset_signals() {
+  // execve(2) keeps ignored signals ignored and the mask as it is: start from a clean slate. The
+  // raw call, since glibc's refuses the two signals it uses itself; all zero is SIG_DFL.
+  constexpr std::array<unsigned long, 4> kDefault{};
+  for (int s = 1; s < NSIG; ++s)
+    ::syscall(SYS_rt_sigaction, s, kDefault.data(), nullptr, sizeof(unsigned long));
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
 Result<void> start_session() {
   if (::setsid() < 0) return fail(Step::kSetsid, errno);

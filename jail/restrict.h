@@ -20,6 +20,9 @@ struct JailFacts {
   std::uint64_t process_limit = 0;
 };
 
+// Every signal to its default, none blocked.
+void reset_signals();
+
 // setsid: no terminal, and a process group that an interrupt can be sent to.
 Result<void> start_session();
 

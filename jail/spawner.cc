@@ -75,10 +75,13 @@ void Worker::handle(std::uint64_t data, std::uint32_t events) {
     alive_ = false;
     return;
   }
+  if (source == Source::kPrototype) return serve_prototype(static_cast<std::uint32_t>(data >> 3U));
   const auto it = jails_.find(data >> 3U);
   if (it == jails_.end()) return;
   if (source == Source::kControl) serve_init(it->second);
   if (source == Source::kListener) serve_listener(it->second, events);
+  if (source == Source::kReport) serve_report(it->second);
+  if (source == Source::kPayload) payload_ended(it->second);
   if (source == Source::kExit) bury(it->second);
 }
 
@@ -103,6 +106,10 @@ void Worker::serve_caller() {
   }
   if (request.type == RequestType::kLaunch) launch(request);
   if (request.type == RequestType::kPool) set_pool(request);
+  if (request.type == RequestType::kPrototype) start_prototype(request);
+  if (request.type == RequestType::kDropPrototype)
+    drop_prototype(static_cast<std::uint32_t>(request.id));
+  if (request.type == RequestType::kJoin) join(request);
   if (request.type == RequestType::kInterrupt) interrupt(request.id);
   if (request.type == RequestType::kKill) kill_launch(request.id);
   for (std::size_t i = 0; i < received_.fd_count; ++i) received_.fds[i].reset();
@@ -152,6 +159,8 @@ void Worker::launch(const Request& request) {
     return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG}, {});
   auto plan = load(std::move(received_.fds[0]));
   if (!plan) return reply_launched(request.id, plan.error(), {});
+  if ((*plan)->view.header().start != Start::kExec)
+    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
   JailProcess* jail = take_pooled(*plan);
   if (jail == nullptr) {
     const auto made = make(*plan);
@@ -185,6 +194,10 @@ JailProcess* Worker::take_pooled(const std::shared_ptr<LoadedPlan>& plan) {
 void Worker::interrupt(std::uint64_t id) {
   JailProcess* jail = find(id);
   if (jail == nullptr || jail->stage != Stage::kRunning) return;
+  if (jail->joining) {
+    ::kill(-jail->joining->pid, SIGINT);
+    return;
+  }
   InitOrder order;
   order.type = OrderType::kSignal;
   order.number = SIGINT;
@@ -203,7 +216,14 @@ JailProcess* Worker::find(std::uint64_t id) {
 
 void Worker::end_all() {
   for (auto& [serial, jail] : jails_) end(jail);
+  for (auto& [id, prototype] : prototypes_) {
+    ::kill(prototype.pid, SIGKILL);
+    ::waitpid(prototype.pid, nullptr, 0);
+  }
+  // A payload that joined is our child, and init can't end before it is reaped.
   for (auto& [serial, jail] : jails_) {
+    if (jail.joining && jail.joining->pid > 0 && !jail.joining->reaped)
+      ::waitpid(jail.joining->pid, nullptr, 0);
     ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
     jail.cgroup.remove();
   }

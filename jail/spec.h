@@ -122,7 +122,11 @@ struct Identity {
   Id gid{1000};
 };
 
+// How a payload comes into the jail: by execve, or as the child of a prototype that joins it.
+enum class Start : std::uint8_t { kExec, kJoin };
+
 struct Spec {
+  Start start = Start::kExec;
   std::string hostname = "sandglass";
   Identity identity;
   std::vector<Mount> mounts;

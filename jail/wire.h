@@ -2,12 +2,18 @@
 //
 //   caller -> spawner   Request kLaunch     plan, command, stdin, stdout, stderr, inputs...
 //                       Request kPool       plan             `number` = jails to keep ready
-//                       Request kInterrupt  -                SIGINT to the payload's process group
-//                       Request kKill       -                SIGKILL to the whole jail
+//                       Request kPrototype  command, stdin, stdout, stderr, files...  `id` is new
+//                       Request kDropPrototype                 `id`
+//                       Request kJoin       plan, control, stdin, stdout, stderr  `number` =
+//                       prototype Request kInterrupt  -                SIGINT to the payload's
+//                       process group Request kKill       -                SIGKILL to the whole
+//                       jail
 //   spawner -> caller   Hello; Reply kLaunched (pidfd of init, workdir) | kEnded; DeniedPacket
+//                       Reply kPrototypeEnded
 //   spawner -> init     InitOrder kGo (id maps are written) | kStart (command, stdio, inputs...)
 //                       | kSignal (number)
-//   init -> spawner     InitReport kReady (workdir, seccomp listener if any) | kError
+//   init -> spawner     InitReport kReady (workdir, seccomp listener if any; for a joined payload:
+//                       workdir, namespaces, Landlock ruleset if any) | kError
 //                       | kStarted | kExited
 //
 // Each side checks size, magic, type and number of fds; a message that breaks a rule ends the
@@ -32,7 +38,15 @@ inline constexpr std::size_t kMaxFds = kMaxInputs + 8;
 inline constexpr std::size_t kMaxDenied = 64;
 inline constexpr std::size_t kDeniedText = 120;
 
-enum class RequestType : std::uint32_t { kLaunch = 1, kPool, kInterrupt, kKill };
+enum class RequestType : std::uint32_t {
+  kLaunch = 1,
+  kPool,
+  kInterrupt,
+  kKill,
+  kPrototype,
+  kDropPrototype,
+  kJoin
+};
 struct Request {
   std::uint32_t magic = kWireMagic;
   RequestType type{};
@@ -41,7 +55,7 @@ struct Request {
   std::uint32_t unused = 0;
 };
 
-enum class ReplyType : std::uint32_t { kHello = 1, kLaunched, kEnded, kDenied };
+enum class ReplyType : std::uint32_t { kHello = 1, kLaunched, kEnded, kDenied, kPrototypeEnded };
 struct ReplyHead {
   std::uint32_t magic = kWireMagic;
   ReplyType type{};
@@ -61,6 +75,12 @@ struct LaunchedPacket {
 struct EndedPacket {
   ReplyHead head;
   Ended ended;
+};
+
+struct PrototypeEndedPacket {
+  ReplyHead head;
+  std::int32_t wait_status = 0;
+  std::uint32_t unused = 0;
 };
 
 struct DeniedRecord {

@@ -1,5 +1,6 @@
-// The worker's whole state, in three files: spawner.cc (the loop and the caller), worker_jails.cc
-// (jails from making to burial), worker_limits.cc (refused calls, and limits nobody else enforces).
+// The worker's whole state, in four files: spawner.cc (the loop and the caller), worker_jails.cc
+// (jails from making to burial), worker_joins.cc (prototypes and the payloads that come from them),
+// worker_limits.cc (refused calls, and limits nobody else enforces).
 // One thread. Private to jail/; everyone else uses client.h.
 #pragma once
 
@@ -33,7 +34,16 @@ class Worker {
   // keeps the one thread, and a core, from the launch that somebody waits for.
   static constexpr std::chrono::milliseconds kQuiet{3};
 
-  enum class Source : std::uint32_t { kCaller, kKeeper, kControl, kExit, kListener };
+  enum class Source : std::uint32_t {
+    kCaller,
+    kKeeper,
+    kControl,
+    kExit,
+    kListener,
+    kPrototype,
+    kReport,
+    kPayload
+  };
   static std::uint64_t tag(Source source, std::uint64_t serial);
 
   // spawner.cc
@@ -69,6 +79,18 @@ class Worker {
   void fill_ended(JailProcess& jail);
   void send_denied(const JailProcess& jail);
 
+  // worker_joins.cc
+  void start_prototype(const Request& request);
+  void drop_prototype(std::uint32_t id);
+  void serve_prototype(std::uint32_t id);
+  void bury_prototype(std::uint32_t id);
+  void join(const Request& request);
+  void send_order(JailProcess& jail);
+  void fail_join(JailProcess& jail, const SetupError& error);
+  void joined(JailProcess& jail, const JoinReply& reply);
+  void serve_report(JailProcess& jail);
+  void payload_ended(JailProcess& jail);
+
   // worker_limits.cc
   void serve_listener(JailProcess& jail, std::uint32_t events);
   void resume_listeners(Clock::time_point now);
@@ -87,6 +109,7 @@ class Worker {
   std::uint64_t last_serial_ = 0;
   std::unordered_map<std::uint64_t, std::shared_ptr<LoadedPlan>> plans_;
   std::map<std::uint64_t, JailProcess> jails_;
+  std::map<std::uint32_t, Prototype> prototypes_;
   std::vector<std::uint64_t> throttled_;
   std::vector<Cgroup> leftovers_;
   std::size_t running_ = 0;

@@ -67,9 +67,17 @@ void Worker::serve_init(JailProcess& jail) {
   switch (report.type) {
     case ReportType::kReady:
       if (received_.fd_count > 0) jail.workdir = std::move(received_.fds[0]);
-      if (received_.fd_count > 1) listen(jail, std::move(received_.fds[1]));
+      if (jail.plan->view.header().start == Start::kJoin) {
+        for (std::size_t i = 0; i < kNamespaces; ++i)
+          jail.namespaces[i] = std::move(received_.fds[i + 1]);
+        if (received_.fd_count > kNamespaces + 1)
+          jail.landlock = std::move(received_.fds[kNamespaces + 1]);
+      } else if (received_.fd_count > 1) {
+        listen(jail, std::move(received_.fds[1]));
+      }
       // Not one that was told to die meanwhile.
       if (jail.stage == Stage::kMaking) jail.stage = jail.launch ? Stage::kStarting : Stage::kReady;
+      if (jail.stage == Stage::kStarting && jail.joining) send_order(jail);
       break;
     case ReportType::kError:
       jail.error = report.error;
@@ -88,8 +96,8 @@ void Worker::serve_init(JailProcess& jail) {
 }
 
 void Worker::listen(JailProcess& jail, Fd listener) {
-  const auto first = jail.plan->view.header().exec_once != 0 ? Notify::FirstExec::kAllowed
-                                                             : Notify::FirstExec::kDenied;
+  const bool first_exec = jail.plan->view.header().exec_once != 0 && !jail.joining;
+  const auto first = first_exec ? Notify::FirstExec::kAllowed : Notify::FirstExec::kDenied;
   jail.notify = std::make_unique<Notify>(std::move(listener), first);
   jail.listening = true;
   watch(jail.notify->listener().get(), Source::kListener, jail.serial);
@@ -132,6 +140,8 @@ void Worker::bury(JailProcess& jail) {
   while (jail.control.valid() && drain(jail)) {
   }
   if (jail.stage == Stage::kRunning) --running_;
+  if (jail.joining && jail.joining->pid > 0 && !jail.joining->reaped)
+    ::waitpid(jail.joining->pid, nullptr, 0);
   ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
   if (jail.launch)
     report_end(jail);

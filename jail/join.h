@@ -1,0 +1,59 @@
+// The payload that comes into a jail by joining it: a prototype, which is an interpreter with its
+// libraries imported, forks, and the child enters the namespaces of an empty jail, gives up what an
+// exec'ed payload gives up, and goes on in the interpreter.
+//
+// The prototype is the worker's child and has the worker's credentials: it owns the user namespaces
+// of all jails, which setns(2) asks for, and nothing on the host. It must have one thread when it
+// serves an order. It never runs a user's code.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+
+#include "jail/error.h"
+#include "jail/fd.h"
+#include "jail/restrict.h"
+#include "jail/wire.h"
+
+namespace jail {
+
+// What init opens of its own namespaces, in this order.
+enum class Namespace : std::uint8_t { kUser, kMount, kNet, kIpc, kUts, kCgroup, kPid };
+inline constexpr std::size_t kNamespaces = 7;
+
+// worker -> prototype. With it: plan, report (write end), go (read end), control, stdin, stdout,
+// stderr, the namespaces, then `tasks` files of the jail's cgroups, then the Landlock ruleset if
+// there is one.
+struct JoinOrder {
+  std::uint32_t magic = kWireMagic;
+  std::uint32_t tasks = 0;
+  std::uint64_t serial = 0;  // of the jail
+  JailFacts facts;
+};
+inline constexpr std::size_t kJoinFds = 7 + kNamespaces;
+
+// prototype -> worker: the child's process id as the worker sees it, or why there is none.
+struct JoinReply {
+  std::uint32_t magic = kWireMagic;
+  std::int32_t pid = -1;
+  std::uint64_t serial = 0;
+  SetupError error;
+};
+
+// child -> worker over `report`: what failed, or that it waits for a byte on `go`, with the number
+// of its seccomp listener (-1: none).
+struct JoinReport {
+  SetupError error;
+  std::int32_t listener = -1;
+};
+
+}  // namespace jail
+
+extern "C" {
+// Waits for one order on the socket `orders` and serves it. Returns 0 in the prototype; 1 in the
+// child, which is in its jail then, with stdin, stdout and stderr in place, its control channel as
+// fd 3 and nothing else open; -1 when there will be no more orders.
+__attribute__((visibility("default"))) int sandglass_join(int orders);
+}

@@ -1,0 +1,238 @@
+// Prototypes, and the payloads that join jails from them.
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "jail/join.h"
+#include "jail/worker.h"
+
+namespace jail {
+namespace {
+
+constexpr int kOrdersFd = 3;
+
+// In the child of the worker. It keeps the worker's credentials: setns(2) into a jail asks for the
+// owner of the jail's user namespace. A namespace of its own takes the network away.
+[[noreturn]] void become_prototype(const CommandView& command, const Received& got,
+                                   const Fd& orders, pid_t worker) {
+  // prctl(2): sent when the thread that forked us ends; the worker has only one.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (::getppid() != worker) ::_exit(125);
+  reset_signals();
+  // Out of the way of the numbers that are given out below.
+  constexpr int kHigh = 512;
+  const int files = static_cast<int>(got.fd_count) - 4;
+  const Fd high(::fcntl(orders.get(), F_DUPFD_CLOEXEC, kHigh));
+  bool ok = high.valid() && set_streams(got.fds[1], got.fds[2], got.fds[3]).has_value();
+  ok = ok && start_session().has_value() && ::unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0;
+  ok = ok && ::dup2(high.get(), kOrdersFd) == kOrdersFd && ::chdir("/") == 0;
+  for (int i = 0; i < files; ++i)
+    ok = ok && ::fcntl(got.fds[4 + static_cast<std::size_t>(i)].get(), F_DUPFD_CLOEXEC,
+                       kHigh + 1 + i) == kHigh + 1 + i;
+  for (int i = 0; i < files; ++i)
+    ok = ok && ::dup2(kHigh + 1 + i, kOrdersFd + 1 + i) == kOrdersFd + 1 + i;
+  ok = ok && ::syscall(SYS_close_range, kOrdersFd + 1 + files, ~0U, 0) == 0;
+  if (ok) ::execve(command.argv()[0], command.argv(), command.env());
+  ::_exit(127);
+}
+
+}  // namespace
+
+// fds: command, stdin, stdout, stderr, files...
+void Worker::start_prototype(const Request& request) {
+  const auto id = static_cast<std::uint32_t>(request.id);
+  const auto refuse = [&] {
+    const PrototypeEndedPacket packet{
+        {kWireMagic, ReplyType::kPrototypeEnded, request.id}, 127 << 8, 0};
+    if (!send_struct(caller_.get(), packet)) alive_ = false;
+  };
+  if (received_.fd_count < 4 || request.id > 0xffffffffU || prototypes_.count(id) != 0)
+    return refuse();
+  auto mapping = Mapping::of(received_.fds[0], Mapping::Mode::kPrivate, kMaxCommandBytes);
+  if (!mapping) return refuse();
+  const auto command = CommandView::read(mapping->bytes());
+  int pair[2];
+  if (!command || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return refuse();
+  Prototype prototype;
+  prototype.orders = Fd(pair[0]);
+  ::fcntl(pair[0], F_SETFL, O_NONBLOCK);
+  const Fd theirs(pair[1]);
+  const pid_t worker = ::getpid();
+  prototype.pid = ::fork();
+  if (prototype.pid < 0) return refuse();
+  if (prototype.pid == 0) become_prototype(*command, received_, theirs, worker);
+  watch(prototype.orders.get(), Source::kPrototype, id);
+  prototypes_.emplace(id, std::move(prototype));
+}
+
+// It sees the end of its orders behind those that are on the way.
+void Worker::drop_prototype(std::uint32_t id) {
+  const auto it = prototypes_.find(id);
+  if (it != prototypes_.end()) ::shutdown(it->second.orders.get(), SHUT_WR);
+}
+
+void Worker::serve_prototype(std::uint32_t id) {
+  const auto it = prototypes_.find(id);
+  if (it == prototypes_.end()) return;
+  JoinReply reply;
+  const auto r = receive_packet(it->second.orders.get(),
+                                std::as_writable_bytes(std::span(&reply, 1)), received_);
+  if (!r && r.error().error == EAGAIN) return;
+  if (!r || received_.size != sizeof(reply) || reply.magic != kWireMagic) return bury_prototype(id);
+  const auto jail = jails_.find(reply.serial);
+  if (jail != jails_.end() && jail->second.joining) return joined(jail->second, reply);
+  if (reply.pid > 0) {  // for a jail that is gone meanwhile: its namespace has killed it
+    ::kill(reply.pid, SIGKILL);
+    ::waitpid(reply.pid, nullptr, 0);
+  }
+}
+
+void Worker::bury_prototype(std::uint32_t id) {
+  const auto it = prototypes_.find(id);
+  ::kill(it->second.pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(it->second.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  prototypes_.erase(it);
+  for (auto& [serial, jail] : jails_) {
+    const bool waits = jail.joining && jail.joining->prototype == id && jail.joining->pid < 0;
+    if (waits && jail.stage != Stage::kDying) fail_join(jail, {Step::kPrototype, 1, EPIPE});
+  }
+  const PrototypeEndedPacket packet{{kWireMagic, ReplyType::kPrototypeEnded, id}, status, 0};
+  if (!send_struct(caller_.get(), packet)) alive_ = false;
+}
+
+// fds: plan, control, stdin, stdout, stderr.
+void Worker::join(const Request& request) {
+  if (received_.fd_count != 5)
+    return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG}, {});
+  auto plan = load(std::move(received_.fds[0]));
+  if (!plan) return reply_launched(request.id, plan.error(), {});
+  if ((*plan)->view.header().start != Start::kJoin)
+    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
+  if (prototypes_.count(request.number) == 0)
+    return reply_launched(request.id, SetupError{Step::kPrototype, 0, ESRCH}, {});
+  JailProcess* jail = take_pooled(*plan);
+  if (jail == nullptr) {
+    const auto made = make(*plan);
+    if (!made) return reply_launched(request.id, made.error(), {});
+    jail = *made;
+  }
+  quiet_until_ = Clock::now() + kQuiet;
+  jail->launch = request.id;
+  jail->joining = std::make_unique<Joining>();
+  Joining& j = *jail->joining;
+  j.prototype = request.number;
+  j.control = std::move(received_.fds[1]);
+  j.in = std::move(received_.fds[2]);
+  j.out = std::move(received_.fds[3]);
+  j.err = std::move(received_.fds[4]);
+  if (jail->stage != Stage::kReady) return;  // the order follows when it is
+  jail->stage = Stage::kStarting;
+  send_order(*jail);
+}
+
+void Worker::send_order(JailProcess& jail) {
+  Joining& j = *jail.joining;
+  const auto prototype = prototypes_.find(j.prototype);
+  if (prototype == prototypes_.end()) return fail_join(jail, {Step::kPrototype, 1, EPIPE});
+  int report[2];
+  int go[2];
+  if (::pipe2(report, O_CLOEXEC) != 0) return fail_join(jail, {Step::kFork, 0, errno});
+  j.report = Fd(report[0]);
+  const Fd report_write(report[1]);
+  if (::pipe2(go, O_CLOEXEC) != 0) return fail_join(jail, {Step::kFork, 0, errno});
+  j.go = Fd(go[1]);
+  const Fd go_read(go[0]);
+  const std::vector<Fd> entrances = jail.cgroup.entrances();
+  std::array<int, kMaxFds> fds{
+      jail.plan->file.get(), report_write.get(), go_read.get(), j.control.get(), j.in.get(),
+      j.out.get(),           j.err.get()};
+  std::size_t count = kJoinFds - kNamespaces;
+  for (const Fd& ns : jail.namespaces) fds[count++] = ns.get();
+  for (const Fd& file : entrances) fds[count++] = file.get();
+  if (jail.landlock.valid()) fds[count++] = jail.landlock.get();
+  JoinOrder order;
+  order.serial = jail.serial;
+  order.tasks = static_cast<std::uint32_t>(entrances.size());
+  order.facts = jail.facts;
+  const auto sent =
+      send_struct(prototype->second.orders.get(), order, std::span(fds.data(), count));
+  if (!sent) return fail_join(jail, {Step::kPrototype, 2, sent.error().error});
+  for (Fd* fd : {&j.control, &j.in, &j.out, &j.err, &jail.landlock}) fd->reset();
+  for (Fd& ns : jail.namespaces) ns.reset();
+}
+
+void Worker::fail_join(JailProcess& jail, const SetupError& error) {
+  jail.error = error;
+  end(jail);
+}
+
+void Worker::joined(JailProcess& jail, const JoinReply& reply) {
+  if (reply.pid <= 0) return fail_join(jail, reply.error);
+  Joining& j = *jail.joining;
+  j.pid = reply.pid;
+  // Ours, so its number is its own until we reap it.
+  j.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, j.pid, 0)));
+  if (!j.pidfd.valid()) return fail_join(jail, {Step::kFork, 4, errno});
+  watch(j.pidfd.get(), Source::kPayload, jail.serial);
+  watch(j.report.get(), Source::kReport, jail.serial);
+}
+
+void Worker::serve_report(JailProcess& jail) {
+  Joining& j = *jail.joining;
+  JoinReport report;
+  const ssize_t n = ::read(j.report.get(), &report, sizeof(report));
+  unwatch(j.report.get());
+  j.report.reset();
+  if (jail.stage == Stage::kDying) return;
+  if (n != sizeof(report)) return fail_join(jail, {Step::kReport, 2, EPIPE});
+  if (report.error.step != Step::kNone) return fail_join(jail, report.error);
+  if (report.listener >= 0) {
+    Fd listener(static_cast<int>(::syscall(SYS_pidfd_getfd, j.pidfd.get(), report.listener, 0)));
+    if (!listener.valid()) return fail_join(jail, {Step::kSeccomp, 1, errno});
+    listen(jail, std::move(listener));
+  }
+  const char byte = 1;
+  if (::write(j.go.get(), &byte, 1) != 1) return fail_join(jail, {Step::kReport, 3, errno});
+  j.go.reset();
+  started(jail);
+}
+
+// The end of a payload that joined; what it left behind in its jail ends with init.
+void Worker::payload_ended(JailProcess& jail) {
+  Joining& j = *jail.joining;
+  int status = 0;
+  rusage usage{};
+  if (::wait4(j.pid, &status, WNOHANG, &usage) != j.pid) return;
+  j.reaped = true;
+  unwatch(j.pidfd.get());
+  if (jail.stage == Stage::kDying) return;
+  if (!jail.launched_sent)
+    return fail_join(jail, jail.error.value_or(SetupError{Step::kReport, 2, EPIPE}));
+  InitReport report;
+  report.wait_status = status;
+  const auto ms = [](const timeval& t) {
+    return static_cast<std::uint64_t>(t.tv_sec * 1000 + t.tv_usec / 1000);
+  };
+  report.cpu_ms = ms(usage.ru_utime) + ms(usage.ru_stime);
+  report.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+  exited(jail, report);
+  end(jail);
+}
+
+}  // namespace jail

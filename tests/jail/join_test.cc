@@ -1,0 +1,217 @@
+// Payloads that come from a prototype: what they are, what they can't do, and what their end
+// leaves.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/jail_client.h"
+#include "tests/support/leftovers.h"
+#include "tests/support/require.h"
+
+namespace {
+
+using support::Backend;
+using support::base_spec;
+using support::Spawner;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kPrototype = 7;
+
+// Serves orders, and in the child one Python expression a line.
+constexpr const char* kScript = R"(
+import ctypes, os, sys
+join = ctypes.PyDLL("/proc/self/fd/5").sandglass_join
+api = ctypes.pythonapi
+secret = "of the prototype"
+got = 0
+while got == 0:
+    api.PyOS_BeforeFork()
+    got = join(3)
+    if got == 1: api.PyOS_AfterFork_Child()
+    else: api.PyOS_AfterFork_Parent()
+if got < 0: sys.exit(0)
+def attempt(call):
+    try: return call()
+    except BaseException as error: return type(error).__name__ + " " + str(getattr(error, "errno", ""))
+def read(path):
+    with open(path) as file: return file.read()
+while line := os.read(3, 65536):
+    os.write(3, repr(attempt(lambda: eval(line.decode()))).encode())
+)";
+
+jail::Fd file_of(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return support::file_with(text.str());
+}
+
+jail::Spec join_spec() {
+  jail::Spec spec = base_spec();
+  spec.start = jail::Start::kJoin;
+  spec.mounts.push_back(support::entry(jail::MountKind::kBind, "/usr", "/usr"));
+  spec.mounts.back().exec = jail::Exec::kExec;  // Python's own extensions
+  return spec;
+}
+
+void start_prototype(const Spawner& spawner, const char* script = kScript) {
+  jail::Command command;
+  command.argv = {"/usr/bin/python3", "-s", "-E", "/proc/self/fd/4"};
+  const auto sealed = jail::make_command(command);
+  const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  std::vector<jail::Fd> files;
+  files.push_back(support::file_with(script));
+  files.push_back(file_of(SANDGLASS_TEST_JOIN));
+  REQUIRE(jail::send_prototype(spawner.socket(), kPrototype, *sealed, {null, null, null}, files)
+              .has_value());
+}
+
+struct Session {
+  std::uint64_t id = 0;
+  jail::Fd control;
+  jail::Launched launched;
+
+  // What Python makes of the expression.
+  [[nodiscard]] std::string ask(const std::string& expression) const {
+    if (::send(control.get(), expression.data(), expression.size(), MSG_NOSIGNAL) < 0)
+      return "gone";
+    std::array<char, 65536> answer{};
+    const ssize_t n = ::read(control.get(), answer.data(), answer.size());
+    return n <= 0 ? "gone" : std::string(answer.data(), static_cast<std::size_t>(n));
+  }
+};
+
+Session join(Spawner& spawner, const jail::Fd& plan, std::uint32_t prototype = kPrototype) {
+  static std::uint64_t id = 1000;
+  int pair[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+  Session session{++id, jail::Fd(pair[0]), {}};
+  const jail::Fd theirs(pair[1]);
+  const timeval patience{20, 0};
+  ::setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  REQUIRE(jail::send_join(spawner.socket(), session.id, prototype, plan, theirs, {null, null, null})
+              .has_value());
+  session.launched = spawner.launched(session.id);
+  return session;
+}
+
+jail::Ended ended(Spawner& spawner, std::uint64_t id) {
+  for (;;) {
+    auto event = spawner.next(20s);
+    REQUIRE(event.has_value());
+    const auto* end = std::get_if<jail::Ended>(&*event);
+    if (end != nullptr && end->id == id) return *end;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a payload that joined is confined like one that was executed") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  start_prototype(spawner);
+  jail::Spec spec = join_spec();
+  spec.hostname = "somewhere";
+  spec.proc = jail::ProcView::kOwnPids;
+  spec.rlimits = {{RLIMIT_NOFILE, 32, 32}};
+  const Session session = join(spawner, support::plan_of(spec));
+  REQUIRE_FALSE(session.launched.error.has_value());
+  CHECK(session.ask("secret") == "'of the prototype'");
+  CHECK(session.ask("os.getresuid() + os.getresgid()") == "(1000, 1000, 1000, 1000, 1000, 1000)");
+  CHECK(session.ask("os.getpid(), os.getppid(), os.getsid(0), os.getpgid(0)") == "(2, 0, 2, 2)");
+  CHECK(session.ask("__import__('threading').get_native_id()") == "2");
+  CHECK(session.ask("os.uname().nodename, os.getcwd()") == "('somewhere', '/mnt/data')");
+  CHECK(session.ask("os.listdir('/proc/self/fd')") ==
+        "['0', '1', '2', '3', '4']");  // 4: the listing
+  const std::string status = session.ask("read('/proc/self/status')");
+  for (const char* line : {"CapPrm:\\t0000000000000000", "CapEff:\\t0000000000000000",
+                           "CapBnd:\\t0000000000000000", "NoNewPrivs:\\t1", "Seccomp:\\t2"})
+    CHECK_THAT(status, Catch::Contains(line));
+  CHECK(session.ask("os.listdir('/mnt/data'), sorted(os.listdir('/'))") ==
+        "([], ['dev', 'mnt', 'payloads', 'proc', 'run', 'tmp', 'usr'])");
+  CHECK(session.ask("open('/new', 'w')") == "'OSError 30'");
+  CHECK(session.ask("os.setuid(0)") == "'OSError 22'");
+  CHECK(session.ask("__import__('resource').getrlimit(7)") == "(32, 32)");
+  CHECK(session.ask("[l.rsplit(':', 1)[1] for l in read('/proc/self/cgroup').split()][0]") ==
+        "'/'");
+  CHECK(session.ask("__import__('socket').socket()") == "'PermissionError 1'");
+  CHECK(session.ask("os.listdir('/proc/1')") != "");
+  REQUIRE(jail::send_kill(spawner.socket(), session.id).has_value());
+  const jail::Ended end = ended(spawner, session.id);
+  CHECK(end.cause == jail::KillCause::kRequested);
+  CHECK_FALSE(end.exited);
+  CHECK(end.denied_total == 1);
+}
+
+TEST_CASE("joined payloads: ends, signals, and one prototype for many") {
+  support::require(support::Feature::kUserNamespaces);
+  const support::Leftovers leftovers;
+  {
+    Spawner spawner;
+    start_prototype(spawner);
+    const jail::Fd plan = support::plan_of(join_spec());
+    REQUIRE(jail::send_pool(spawner.socket(), plan, 2).has_value());
+    const Session one = join(spawner, plan);
+    const Session two = join(spawner, plan);
+    CHECK(one.ask("globals().update(x=1)") == "None");
+    CHECK(two.ask("x") == "'NameError '");
+    CHECK(one.ask("x") == "1");
+    CHECK(one.ask("os._exit(9)") == "gone");
+    const jail::Ended first = ended(spawner, one.id);
+    CHECK(first.exited);
+    CHECK(WEXITSTATUS(first.wait_status) == 9);
+    CHECK(two.ask("__import__('signal').getsignal(2).__name__") == "'default_int_handler'");
+    REQUIRE(jail::send_interrupt(spawner.socket(), two.id).has_value());
+    CHECK(two.ask("__import__('time').sleep(20)") == "'KeyboardInterrupt '");
+    CHECK(two.ask("os.kill(os.getpid(), 11)") == "gone");
+    const jail::Ended second = ended(spawner, two.id);
+    CHECK((second.exited && WIFSIGNALED(second.wait_status) && WTERMSIG(second.wait_status) == 11));
+    // What it leaves behind ends with it.
+    const Session three = join(spawner, plan);
+    CHECK(three.ask("os.fork() or __import__('time').sleep(1000)") != "gone");
+    CHECK(three.ask("os._exit(0)") == "gone");
+    CHECK(ended(spawner, three.id).exited);
+    CHECK(spawner.stop() == 0);
+  }
+  CHECK(leftovers.found() == "");
+}
+
+TEST_CASE("a prototype that is missing, wrong, dead or dropped") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const jail::Fd plan = support::plan_of(join_spec());
+  using jail::SetupError;
+  using jail::Step;
+  CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 0, ESRCH});
+  start_prototype(spawner, "import sys; sys.exit(3)");
+  auto event = spawner.next(10s);
+  REQUIRE(event.has_value());
+  const auto* gone = std::get_if<jail::PrototypeEnded>(&*event);
+  REQUIRE(gone != nullptr);
+  CHECK(gone->id == kPrototype);
+  CHECK(WEXITSTATUS(gone->wait_status) == 3);
+  start_prototype(spawner, "import time; time.sleep(0.3)");
+  CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 1, EPIPE});
+  // The same id may be used again. A session outlives its prototype.
+  start_prototype(spawner);
+  const Session session = join(spawner, plan);
+  REQUIRE_FALSE(session.launched.error.has_value());
+  REQUIRE(jail::send_drop_prototype(spawner.socket(), kPrototype).has_value());
+  event = spawner.next(10s);
+  REQUIRE(event.has_value());
+  CHECK(std::get<jail::PrototypeEnded>(*event).wait_status == 0);
+  CHECK(session.ask("6 * 7") == "42");
+  CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 0, ESRCH});
+  CHECK(join(spawner, support::plan_of(base_spec()), kPrototype).launched.error ==
+        SetupError{Step::kProtocol, 2, EINVAL});
+}
