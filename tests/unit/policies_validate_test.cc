@@ -7,8 +7,7 @@ namespace {
 
 // A policy that extends tight, with these lines; without the place in front of the error.
 std::string wrong(const std::string& lines) {
-  const std::string error = own_error("extends = \"tight\"\nwhy = \"x\"\n" + lines);
-  return error;
+  return own_error("extends = \"tight\"\nwhy = \"x\"\n" + lines);
 }
 
 }  // namespace
