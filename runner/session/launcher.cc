@@ -92,6 +92,11 @@ Error spawner_error(std::string text, jail::SetupError setup) {
   return Error{ErrorKind::kSpawner, std::move(text), setup};
 }
 
+// The spawner itself could not start.
+Error start_error(const jail::SetupError& setup) {
+  return spawner_error(jail::describe(setup, nullptr), setup);
+}
+
 std::string death_text(int status) {
   if (WIFSIGNALED(status)) return "it was killed by " + signal_text(WTERMSIG(status));
   return "it exited with status " + std::to_string(WEXITSTATUS(status));
@@ -155,12 +160,25 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
   if (!sent) {
+    if (auto reason = last_words()) return tl::unexpected(std::move(*reason));
     return tl::unexpected(spawner_error(
         "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
         sent.error()));
   }
   listeners_[id] = &listener;
   return id;
+}
+
+// Why a spawner that has gone has gone: what it wrote last can still be read.
+std::optional<Error> Launcher::last_words() {
+  for (;;) {
+    const auto received = jail::receive(socket_);
+    if (!received || !*received) return std::nullopt;
+    const auto* launched = std::get_if<jail::Launched>(&**received);
+    if (launched != nullptr && launched->id == 0 && launched->error) {
+      return start_error(*launched->error);
+    }
+  }
 }
 
 // A request that cannot be sent means that the spawner is gone, which receive() reports.
@@ -207,8 +225,7 @@ void Launcher::dispatch(jail::Event event) {
 void Launcher::on_launched(jail::Launched launched) {
   // Id 0: the spawner could not even start.
   if (launched.id == 0 && launched.error) {
-    return lose(
-        Error{ErrorKind::kSpawner, jail::describe(*launched.error, nullptr), launched.error});
+    return lose(start_error(*launched.error));
   }
   LaunchListener* listener = launched.error ? take(launched.id) : find(launched.id);
   if (listener != nullptr) listener->on_launched(std::move(launched));

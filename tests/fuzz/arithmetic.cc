@@ -1,11 +1,12 @@
 // Arbitrary bytes as an expression, as a batch line, as sources. Nothing may crash, the fast path
 // must say what the full grammar says, and a batch line gives one line of ASCII.
+#include "runner/arithmetic/arithmetic.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "runner/arithmetic/arithmetic.h"
 #include "runner/arithmetic/evaluator.h"
 #include "runner/arithmetic/sources.h"
 
