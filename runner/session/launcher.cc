@@ -97,6 +97,13 @@ Error start_error(const jail::SetupError& setup) {
   return spawner_error(jail::describe(setup, nullptr), setup);
 }
 
+// A peer that closes its socket with something of ours unread resets the connection. That is
+// reported once, ahead of what the peer had still sent: the next call finds it.
+jail::Result<std::optional<jail::Event>> receive_event(const jail::Fd& socket) {
+  auto received = jail::receive(socket);
+  return received ? std::move(received) : jail::receive(socket);
+}
+
 std::string death_text(int status) {
   if (WIFSIGNALED(status)) return "it was killed by " + signal_text(WTERMSIG(status));
   return "it exited with status " + std::to_string(WEXITSTATUS(status));
@@ -172,7 +179,7 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
 // Why a spawner that has gone has gone: what it wrote last can still be read.
 std::optional<Error> Launcher::last_words() {
   for (;;) {
-    const auto received = jail::receive(socket_);
+    const auto received = receive_event(socket_);
     if (!received || !*received) return std::nullopt;
     const auto* launched = std::get_if<jail::Launched>(&**received);
     if (launched != nullptr && launched->id == 0 && launched->error) {
@@ -196,7 +203,7 @@ void Launcher::wait() {
 void Launcher::receive_all() {
   const std::weak_ptr alive = alive_;
   while (socket_.valid()) {
-    auto received = jail::receive(socket_);
+    auto received = receive_event(socket_);
     if (!received) {
       const auto status = child_ ? child_->wait_for(kDeathMs) : std::nullopt;
       return lose(spawner_error("the spawner has died" +

@@ -1,5 +1,6 @@
 // sandglass eval --batch.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -50,9 +51,16 @@ TEST_CASE("a line as long as memory is refused in bounded memory") {
   CHECK(batch(nines).out ==
         "{\"refused\": \"length\", \"message\": \"expression is 900000 characters; the limit is "
         "200\"}\n");
-  const Ran ran = batch("\"1\"\n\"" + std::string(std::size_t{64} << 20U, '9') + "\"\n\"2\"\n");
+  const auto little_memory = [] {
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory counts
+    const rlimit limit{std::size_t{24} << 20U, std::size_t{24} << 20U};
+    ::setrlimit(RLIMIT_DATA, &limit);
+#endif
+  };
+  const std::string long_line = "\"" + std::string(std::size_t{64} << 20U, '9') + "\"\n";
+  const Ran ran =
+      sandglass({"eval", "--batch"}, {"\"1\"\n" + long_line + "\"2\"\n", little_memory});
   CHECK(ran.out == std::string("{\"value\": \"1\"}\n") + kTooLong + "{\"value\": \"2\"}\n");
-  CHECK(ran.peak_kib < 32 * 1024);
   CHECK(batch(std::string(std::size_t{2} << 20U, 'x')).out == kTooLong);
 }
 

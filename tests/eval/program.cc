@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -85,10 +84,9 @@ Ran sandglass(const std::vector<std::string>& args, const How& how) {
     become(args);
   }
   int status = -1;
-  struct rusage usage {};
-  while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) {
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return {code_of(status), text_of(out), text_of(err), usage.ru_maxrss};
+  return {code_of(status), text_of(out), text_of(err)};
 }
 
 Talk::Talk(const std::vector<std::string>& args) {
@@ -135,14 +133,13 @@ std::string Talk::hear(const std::string& text) const {
   return heard;
 }
 
-// fcntl(2): the flag belongs to the open file description; each end of a pipe has its own, and the
-// child's is open here as well through /proc.
+// fcntl(2): the flag belongs to the open file description, and each end of a pipe has its own.
+// pidfd_getfd(2) gives us the child's.
 void Talk::make_input_non_blocking() const {
-  const std::string path = "/proc/" + std::to_string(pid_) + "/fd/0";
-  const jail::Fd same(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-  const jail::Fd its(static_cast<int>(::syscall(SYS_pidfd_getfd, same.get(), 0, 0)));
+  const jail::Fd child(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  const jail::Fd its(static_cast<int>(::syscall(SYS_pidfd_getfd, child.get(), 0, 0)));
   if (!its.valid() || ::fcntl(its.get(), F_SETFL, O_NONBLOCK) != 0) {
-    throw std::runtime_error("cannot reach " + path);
+    throw std::runtime_error("cannot reach the program's stdin");
   }
 }
 

@@ -15,7 +15,6 @@ struct Ran {
   int code = -1;  // the exit code, or 128 + the signal
   std::string out;
   std::string err;
-  long peak_kib = 0;  // largest resident set
 };
 
 struct How {
