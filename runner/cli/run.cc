@@ -45,11 +45,10 @@ Result<jail::Fd> read_code(const RunOptions& options) {
 }
 
 // Whether the words surely ask for a jail: then its spawner may start before anything is read.
-// A policy given as a path may turn out to be one of arithmetic.
+// Any other policy may turn out to be one of arithmetic.
 bool wants_jail(const Words& words) {
   const auto is_jail = [](const std::string& policy) {
-    return policy != "restricted" && policy.find('/') == std::string::npos &&
-           !policy.ends_with(".toml");
+    return policy == "standard" || policy == "tight" || policy == "loose";
   };
   constexpr std::string_view kOption = "--policy";
   for (std::size_t i = 0; i < words.ours.size(); ++i) {

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <initializer_list>
 #include <stdexcept>
 
 namespace eval_test {
@@ -65,6 +66,21 @@ int code_of(int status) {
 void write_file(const char* path, const std::string& text) {
   const jail::Fd fd(::open(path, O_WRONLY | O_CLOEXEC));
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    ::_exit(kBroken);
+  }
+}
+
+// These system calls fail with EPERM from now on.
+void deny(std::initializer_list<unsigned> calls) {
+  std::vector<sock_filter> code = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)}};
+  for (const unsigned call : calls) {
+    code.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call});
+    code.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM});
+  }
+  code.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW});
+  const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
     ::_exit(kBroken);
   }
 }
@@ -164,17 +180,13 @@ void forbid_user_namespaces_by_limit() {
 }
 
 // What a container's seccomp profile does.
-void forbid_user_namespaces_by_filter() {
-  std::array<sock_filter, 4> code = {
-      sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-      sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_unshare},
-      sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
-      sock_filter{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
-  const sock_fprog program{code.size(), code.data()};
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    ::_exit(kBroken);
-  }
+void forbid_user_namespaces_by_filter() { deny({SYS_unshare}); }
+
+void forbid_processes() {
+#if defined(__SANITIZE_ADDRESS__)
+  ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // the search for leaks is a process of its own
+#endif
+  deny({SYS_clone, SYS_clone3, SYS_fork, SYS_vfork});
 }
 
 }  // namespace eval_test

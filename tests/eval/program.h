@@ -49,9 +49,10 @@ class Talk {
   jail::Fd from_;
 };
 
-// For How::in_child. Neither changes the host: the first holds in a new user namespace of the
-// child's, the second for the child and its children.
+// For How::in_child. None changes the host: the first holds in a new user namespace of the child's,
+// the others for the child and its children.
 void forbid_user_namespaces_by_limit();
 void forbid_user_namespaces_by_filter();
+void forbid_processes();  // threads too
 
 }  // namespace eval_test

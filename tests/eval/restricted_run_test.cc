@@ -1,5 +1,4 @@
 // sandglass run and exec under policies that start no process.
-#include <sys/resource.h>
 
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
@@ -8,12 +7,20 @@
 #include "tests/eval/program.h"
 #include "tests/support/temp_dir.h"
 
+using eval_test::How;
 using eval_test::Ran;
 using eval_test::sandglass;
 
 namespace {
 
 namespace json = boost::json;
+
+std::string calc(const support::TempDir& folder) {
+  std::ofstream(folder / "calc.toml")
+      << "name = \"calc\"\nextends = \"restricted\"\nwhy = \"roots\"\n"
+         "[arithmetic]\nfunctions = [\"sqrt\"]\n";
+  return folder / "calc.toml";
+}
 
 json::object document(const Ran& ran) { return json::parse(ran.out).as_object(); }
 
@@ -57,21 +64,18 @@ TEST_CASE("the outcome has the shape of every outcome, and the verdict") {
 
 TEST_CASE("a policy of one's own that extends restricted behaves so") {
   const support::TempDir folder;
-  std::ofstream(folder / "calc.toml")
-      << "name = \"calc\"\nextends = \"restricted\"\nwhy = \"roots\"\n"
-         "[arithmetic]\nfunctions = [\"sqrt\"]\n";
-  const Ran ran = sandglass({"run", "--policy", folder / "calc.toml", "--json", "-c", "sqrt(9)"});
+  const Ran ran = sandglass({"run", "--policy", calc(folder), "--json", "-c", "sqrt(9)"});
   CHECK(document(ran).at("stdout") == "3.0\n");
   CHECK(document(ran).at("policy") == "calc");
 }
 
 TEST_CASE("no process is started, so none is needed") {
-  const auto no_process = [] {
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_NPROC, &none);  // root may still fork: then only the result counts
-  };
-  CHECK(sandglass({"run", "--policy", "restricted", "-c", "1+1"}, {"", no_process}).out == "2\n");
-  CHECK(sandglass({"eval", "1+1"}, {"", no_process}).out == "2\n");
+  const support::TempDir folder;
+  const How alone{"", eval_test::forbid_processes};
+  CHECK(sandglass({"run", "--policy", "restricted", "-c", "1+1"}, alone).out == "2\n");
+  CHECK(sandglass({"run", "--policy", calc(folder), "-c", "sqrt(9)"}, alone).out == "3.0\n");
+  CHECK(sandglass({"eval", "1+1"}, alone).out == "2\n");
+  CHECK(sandglass({"run", "-c", "1+1"}, alone).code != 0);  // here one is
 }
 
 TEST_CASE("options for a process are refused by name") {
