@@ -32,6 +32,7 @@ constexpr int kBroken = 99;  // the child could not become the program
   std::vector<std::string> words = args;
   words.insert(words.begin(), program);
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   (void)std::signal(SIGPIPE, SIG_DFL);
@@ -73,6 +74,7 @@ void write_file(const char* path, const std::string& text) {
 // These system calls fail with EPERM from now on.
 void deny(std::initializer_list<unsigned> calls) {
   std::vector<sock_filter> code = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)}};
+  code.reserve(2 * calls.size() + 2);
   for (const unsigned call : calls) {
     code.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, call});
     code.push_back({BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM});
