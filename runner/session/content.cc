@@ -93,6 +93,19 @@ Result<jail::Fd> content_of_file(const std::string& path, jail::Bytes most) {
   return file;
 }
 
+Result<std::string> text_of(const jail::Fd& content) {
+  std::string text(size_of(content).value, '\0');
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t got =
+        ::pread(content.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return tl::unexpected(cannot("read", "the code", errno, ""));
+    if (got == 0) text.resize(done);  // a file that has shrunk meanwhile
+    done += static_cast<std::size_t>(got);
+  }
+  return text;
+}
+
 jail::Bytes size_of(const jail::Fd& content) {
   struct stat info {};
   if (::fstat(content.get(), &info) != 0) return {};

@@ -92,6 +92,18 @@ Error spawner_error(std::string text, jail::SetupError setup) {
   return Error{ErrorKind::kSpawner, std::move(text), setup};
 }
 
+// The spawner itself could not start.
+Error start_error(const jail::SetupError& setup) {
+  return spawner_error(jail::describe(setup, nullptr), setup);
+}
+
+// A peer that closes its socket with something of ours unread resets the connection. That is
+// reported once, ahead of what the peer had still sent: the next call finds it.
+jail::Result<std::optional<jail::Event>> receive_event(const jail::Fd& socket) {
+  auto received = jail::receive(socket);
+  return received ? std::move(received) : jail::receive(socket);
+}
+
 std::string death_text(int status) {
   if (WIFSIGNALED(status)) return "it was killed by " + signal_text(WTERMSIG(status));
   return "it exited with status " + std::to_string(WEXITSTATUS(status));
@@ -155,12 +167,25 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
   if (!sent) {
+    if (auto reason = last_words()) return tl::unexpected(std::move(*reason));
     return tl::unexpected(spawner_error(
         "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
         sent.error()));
   }
   listeners_[id] = &listener;
   return id;
+}
+
+// Why a spawner that has gone has gone: what it wrote last can still be read.
+std::optional<Error> Launcher::last_words() {
+  for (;;) {
+    const auto received = receive_event(socket_);
+    if (!received || !*received) return std::nullopt;
+    const auto* launched = std::get_if<jail::Launched>(&**received);
+    if (launched != nullptr && launched->id == 0 && launched->error) {
+      return start_error(*launched->error);
+    }
+  }
 }
 
 // A request that cannot be sent means that the spawner is gone, which receive() reports.
@@ -178,7 +203,7 @@ void Launcher::wait() {
 void Launcher::receive_all() {
   const std::weak_ptr alive = alive_;
   while (socket_.valid()) {
-    auto received = jail::receive(socket_);
+    auto received = receive_event(socket_);
     if (!received) {
       const auto status = child_ ? child_->wait_for(kDeathMs) : std::nullopt;
       return lose(spawner_error("the spawner has died" +
@@ -207,8 +232,7 @@ void Launcher::dispatch(jail::Event event) {
 void Launcher::on_launched(jail::Launched launched) {
   // Id 0: the spawner could not even start.
   if (launched.id == 0 && launched.error) {
-    return lose(
-        Error{ErrorKind::kSpawner, jail::describe(*launched.error, nullptr), launched.error});
+    return lose(start_error(*launched.error));
   }
   LaunchListener* listener = launched.error ? take(launched.id) : find(launched.id);
   if (listener != nullptr) listener->on_launched(std::move(launched));

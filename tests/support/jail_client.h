@@ -66,7 +66,7 @@ struct Run {
 
 class Spawner {
  public:
-  explicit Spawner(SpawnerOptions options = {});
+  explicit Spawner(const SpawnerOptions& options = {});
   explicit Spawner(const Backend& backend) : Spawner(SpawnerOptions{.backend = backend}) {}
   // Closes the connection and waits for the spawner's end, at most 10 s.
   ~Spawner();
@@ -81,7 +81,8 @@ class Spawner {
 
   // argv[0] without a slash is one of tests/payloads.
   Launch start(const jail::Fd& plan, const std::vector<std::string>& argv);
-  Launch start(const jail::Fd& plan, jail::Command command, std::vector<jail::Fd> inputs = {});
+  Launch start(const jail::Fd& plan, const jail::Command& command,
+               std::vector<jail::Fd> inputs = {});
   Run finish(const Launch& launch, milliseconds patience = seconds(30));
   Run run(const jail::Spec& spec, const std::vector<std::string>& argv,
           milliseconds patience = seconds(30));
