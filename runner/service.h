@@ -1,0 +1,176 @@
+// The one door to sessions: what every protocol (HTTP, MCP) says to Sandglass, and nothing about
+// how it is said. A protocol's adapter knows this header and no process, jail or policy file.
+//
+// One event loop, its thread. Calls return at once; what takes time is told by callbacks from the
+// loop, never from inside the call. A `Tenant` owns what it makes: to everybody else it does not
+// exist. Times are wall-clock seconds since 1970.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <variant>
+#include <vector>
+
+#include "jail/units.h"
+#include "runner/session/denied.h"
+#include "runner/session/outcome.h"
+#include "runner/session/workdir.h"
+
+namespace runner {
+
+// Who asks. One a token; the empty one where no token is needed.
+using Tenant = std::string;
+
+// Why a request cannot be done. The text is one line for the client: what and how to mend it; it
+// never holds a path of the host.
+struct Refusal {
+  enum class Kind : std::uint8_t {
+    kInvalid,      // the request makes no sense: 400
+    kNotFound,     // no such container, file or execution: 404
+    kExpired,      // the container has expired: 400 "Container is expired."
+    kTooLarge,     // a file or body over a limit: 413
+    kTooMany,      // a quota or queue is full: 429
+    kUnavailable,  // we cannot do it now or on this host: 503
+  };
+  Kind kind = Kind::kInvalid;
+  std::string text;
+  std::string param;                                     // the field it is about, if any
+  std::optional<std::chrono::seconds> retry_after = {};  // kTooMany, kUnavailable
+};
+
+template <class T>
+using Answer = tl::expected<T, Refusal>;
+
+struct ContainerWish {
+  std::string name;
+  std::optional<std::string> policy;         // standard
+  std::optional<std::string> language;       // python
+  std::optional<std::chrono::minutes> idle;  // 1 to the policy's
+  std::optional<jail::Bytes> memory;         // may only tighten
+  std::vector<std::string> file_ids;         // files of the same tenant, copied in
+};
+
+struct Container {
+  std::string id;  // "cntr_" and 32 hex digits
+  std::string name;
+  std::string policy;
+  std::string language;
+  enum class Status : std::uint8_t { kRunning, kExpired } status = Status::kRunning;
+  std::int64_t created_at = 0;
+  std::int64_t last_active_at = 0;
+  std::int64_t expires_at = 0;
+  std::chrono::minutes idle{20};
+  jail::Bytes memory{};
+};
+
+struct File {
+  std::string id;  // "cfile_" and 32 hex digits
+  std::string container_id;
+  std::string path;  // absolute, in the container; bytes as they are on disk
+  std::uint64_t bytes = 0;
+  std::int64_t created_at = 0;
+  enum class Source : std::uint8_t { kUser, kAssistant } source = Source::kUser;
+  std::string sha256;  // hex
+};
+
+struct Page {
+  std::size_t limit = 20;  // 1 to 100
+  enum class Order : std::uint8_t { kAscending, kDescending } order = Order::kDescending;
+  std::string after;  // an id; what comes behind it
+};
+
+template <class T>
+struct Listing {
+  std::vector<T> data;
+  bool has_more = false;
+};
+
+struct ExecuteWish {
+  std::string code;
+  std::optional<std::string> language;  // the container's
+  std::optional<jail::Millis> timeout;  // at most the policy's wall_time
+  std::optional<std::string> input;     // what input() reads
+};
+
+// What an execution tells, in order; `Finished` comes exactly once and last.
+struct Begun {
+  std::string execution_id;  // "exec_" and 32 hex digits
+  std::uint64_t number = 0;  // of this session's interpreter: the n of "In [n]"
+};
+struct Output {
+  enum class To : std::uint8_t { kOut, kErr } to = To::kOut;
+  std::string bytes;  // as written: may end in the middle of a character
+};
+struct Rich {
+  bool is_main = false;                     // the value of the last expression
+  std::map<std::string, std::string> data;  // MIME type -> text, or base64 for image/* but svg, pdf
+};
+struct Raised {
+  std::string name;
+  std::string value;
+  std::string traceback;
+};
+struct Finished {
+  Outcome outcome;
+  std::vector<DeniedEntry> denied;
+  std::vector<File> files;  // made or changed by this execution
+  std::vector<Skipped> skipped;
+  std::int64_t expires_at = 0;
+};
+using ExecutionEvent = std::variant<Begun, Output, Rich, Raised, Finished>;
+using ExecutionSink = std::function<void(const ExecutionEvent&)>;
+
+// One execution as its client holds it. Letting go of it means: nobody listens any more; the
+// execution goes on unless it is interrupted.
+class ExecutionHandle {
+ public:
+  virtual ~ExecutionHandle() = default;
+  virtual void interrupt() = 0;
+  // No event is passed on until resume(): the client is slow. The payload waits when its pipes are
+  // full.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  using ContainerDone = std::function<void(Answer<Container>)>;
+  virtual void create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) = 0;
+  virtual Answer<Container> find(const Tenant& tenant, std::string_view id) = 0;
+  virtual Answer<Listing<Container>> list(const Tenant& tenant, const Page& page,
+                                          std::string_view name) = 0;
+  virtual Answer<void> remove(const Tenant& tenant, std::string_view id) = 0;
+
+  // Queues the code behind what the session is doing. Refused at once, or events follow.
+  virtual Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant,
+                                                           std::string_view id, ExecuteWish wish,
+                                                           ExecutionSink sink) = 0;
+  // Interrupts what runs now; kInvalid when nothing does.
+  virtual Answer<void> interrupt(const Tenant& tenant, std::string_view id) = 0;
+
+  virtual Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                                std::string_view content) = 0;
+  virtual Answer<Listing<File>> files(const Tenant& tenant, std::string_view id,
+                                      const Page& page) = 0;
+  virtual Answer<File> file(const Tenant& tenant, std::string_view id,
+                            std::string_view file_id) = 0;
+  // All of it: at most the policy's max_file.
+  virtual Answer<std::string> content(const Tenant& tenant, std::string_view id,
+                                      std::string_view file_id) = 0;
+  virtual Answer<void> remove_file(const Tenant& tenant, std::string_view id,
+                                   std::string_view file_id) = 0;
+
+  // The largest body that put_file may be given, for the adapter's own limit.
+  [[nodiscard]] virtual jail::Bytes max_file() const = 0;
+};
+
+}  // namespace runner
