@@ -110,6 +110,7 @@ void Execution::on_launched(jail::Launched launched) {
   running_ = true;
   record_.workdir = std::move(launched.workdir);
   if (in_) in_->start();
+  if (kill_when_launched_) return kill();
   if (record_.facts.act != Act::kNone) return launcher_.interrupt(id_);  // asked for meanwhile
   after(request_.wall_time, &Execution::deadline);
 }
@@ -150,7 +151,9 @@ void Execution::act(Act act, int signal) {
 
 void Execution::kill() {
   if (ended_) return;
-  launcher_.kill(id_);
+  // Not in the middle of a launch: that would end as a failed launch instead.
+  kill_when_launched_ = !running_;
+  if (running_) launcher_.kill(id_);
   after(kKillPatience, &Execution::silent);
 }
 

@@ -101,6 +101,7 @@ class Execution final : public LaunchListener {
   ExecutionRecord record_;
   int stdout_error_ = 0;
   bool running_ = false;
+  bool kill_when_launched_ = false;
   bool ended_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();  // for timers that are already due
 };
