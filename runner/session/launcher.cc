@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "runner/session/boost_process.h"
@@ -71,14 +72,16 @@ class SpawnPlan {
                                POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
   }
 
-  // The child's pid, or an errno. Its environment is empty.
+  // The child's pid, or an errno. Its environment is empty, but for the one variable it reads.
   tl::expected<pid_t, int> start(const std::string& path) const {
     std::string name = path;
     const std::array<char*, 2> argv = {name.data(), nullptr};
-    const std::array<char*, 1> no_environment = {nullptr};
+    const char* cgroup = std::getenv("SANDGLASS_CGROUP");
+    std::string wish = cgroup == nullptr ? "" : std::string("SANDGLASS_CGROUP=") + cgroup;
+    const std::array<char*, 2> environment = {wish.empty() ? nullptr : wish.data(), nullptr};
     pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(),
-                                    no_environment.data());
+    const int error =
+        ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(), environment.data());
     if (error != 0) return tl::unexpected(error);
     return pid;
   }
@@ -155,6 +158,8 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
   if (!sent) {
+    if (sent.error().error == EPIPE || sent.error().error == ECONNRESET) receive_all();
+    if (lost_) return tl::unexpected(*lost_);  // it has said why
     return tl::unexpected(spawner_error(
         "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
         sent.error()));
@@ -177,8 +182,12 @@ void Launcher::wait() {
 
 void Launcher::receive_all() {
   const std::weak_ptr alive = alive_;
+  bool was_reset = false;
   while (socket_.valid()) {
     auto received = jail::receive(socket_);
+    if (!received && received.error().error == ECONNRESET && !std::exchange(was_reset, true)) {
+      continue;  // it died with a request unread; what it said before is still to be read
+    }
     if (!received) {
       const auto status = child_ ? child_->wait_for(kDeathMs) : std::nullopt;
       return lose(spawner_error("the spawner has died" +
@@ -215,6 +224,7 @@ void Launcher::on_launched(jail::Launched launched) {
 }
 
 void Launcher::lose(const Error& error) {
+  lost_ = error;
   close();
   if (child_) {
     const auto status = child_->wait_for(kDeathMs);

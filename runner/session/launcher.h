@@ -81,6 +81,7 @@ class Launcher {
   jail::Fd socket_;
   std::unique_ptr<Child> child_;
   std::optional<jail::Hello> hello_;
+  std::optional<Error> lost_;  // why there is no spawner any more
   std::map<std::uint64_t, LaunchListener*> listeners_;
   std::uint64_t last_id_ = 0;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
