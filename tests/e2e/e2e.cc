@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/jail_client.h"
 #include "tests/support/leftovers.h"
 #include "tests/support/require.h"
 
@@ -29,7 +30,7 @@ Ran run(const Words& args) {
 }
 
 Words payload(const Words& options, const Words& command) {
-  Words args = {"exec", "--ro-bind", support::payloads_path() + ":/payloads"};
+  Words args = {"exec", "--ro-bind", support::public_path(support::payloads_path()) + ":/payloads"};
   args.insert(args.end(), options.begin(), options.end());
   args.emplace_back("--");
   args.push_back("/payloads/" + command.front());
