@@ -51,6 +51,10 @@ TEST_CASE("a file goes in, and what was made of it comes out") {
   CHECK(contents(both.out + "/a/b/reversed") == std::string("\x1a\n\r\xff\0a", 6));
   CHECK(contents(both.out + "/in.bin") == bytes + "!");
   CHECK(contents(both.folder / "in.bin") == bytes);
+  struct stat info {};
+  REQUIRE(::stat((both.out + "/in.bin").c_str(), &info) == 0);
+  CHECK(info.st_uid == ::geteuid());   // whatever uid the jail had
+  CHECK((info.st_mode & 07111) == 0);  // nothing to run
   const json::object& files = object.at("files").as_object();
   CHECK(files.at("unchanged") == 1);
   CHECK(files.at("skipped_total") == 0);

@@ -138,16 +138,16 @@ TEST_CASE("it fills the workdir, by size and by number") {
 
 TEST_CASE("it opens files for ever") {
   require_jails();
-  const std::pair<const char*, const char*> limits[] = {{"tight", "253 24\n"},
-                                                        {"standard", "1021 24\n"}};
-  for (const auto& [policy, said] : limits) {
+  for (const char* policy : {"tight", "standard"}) {
     const json::object object =
-        ends(python("import os\nn = 0\n"
+        ends(python("import os\nn = 3\n"
                     "try:\n    while True: os.open('/dev/null', 0); n += 1\n"
                     "except OSError as error: print(n, error.errno)\n",
                     {"--policy", policy}),
              {"ok", 0});
-    CHECK(text(object, "stdout") == said);
+    const auto limit = object.at("limits").at("open_files").at("value").as_int64();
+    CHECK(limit >= 256);
+    CHECK(text(object, "stdout") == std::to_string(limit) + " 24\n");  // EMFILE
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/e2e/e2e.h"
 #include "tests/support/jail_client.h"
+#include "tests/support/leftovers.h"
 #include "tests/support/require.h"
 
 namespace escape {
@@ -33,7 +34,9 @@ void check_under(const std::string& policy, const char* verdict, const std::stri
   options.insert(options.begin(), {"--json", "--policy", policy});
   std::vector<std::string> command = {program};
   command.insert(command.end(), attack.words.begin(), attack.words.end());
-  const json::object report = e2e::report(e2e::payload(options, command));
+  const e2e::Ran ran = support::run_binary({.args = e2e::payload(options, command)});
+  CHECK(ran.wall < std::chrono::seconds(10));
+  const json::object report = e2e::document(ran);
   INFO(json::serialize(report));
   REQUIRE(report.contains("denied"));
   const std::string wanted = verdict;
@@ -100,6 +103,7 @@ void check_control(const std::string& program, const Attack& attack) {
 void check(const std::string& program, std::span<const Attack> attacks,
            const std::vector<std::string>& options) {
   e2e::require_jails();
+  const support::Leftovers leftovers;
   for (const Attack& attack : attacks) {
     INFO(joined(attack.words));
     check_under("tight", attack.tight, program, attack, options);
@@ -107,6 +111,7 @@ void check(const std::string& program, std::span<const Attack> attacks,
     check_under("loose", attack.loose, program, attack, options);
     check_control(program, attack);
   }
+  CHECK(leftovers.found() == "");
 }
 
 std::string outside(const std::string& program, const std::vector<std::string>& words) {

@@ -1,7 +1,9 @@
 // Processes outside the jail, by their numbers there, and what a caller leaves open to its child.
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include "tests/e2e/e2e.h"
 #include "tests/escape/attack.h"
 #include "tests/support/jail_client.h"
+#include "tests/support/require.h"
 
 using escape::Attack;
 using escape::Control;
@@ -90,7 +93,30 @@ TEST_CASE("descriptors that our caller left open do not come in") {
   CHECK(e2e::contains(support::told(support::run_binary(bare).out)["fds"], ",40,"));
 }
 
-TEST_CASE("our caller's environment, signals, umask and groups do not come in") {
+TEST_CASE("groups of the caller's, and its umask, do not come in") {
+  support::require(support::Feature::kRoot);  // to have groups
+  e2e::require_jails();
+  const auto with_groups = [] {
+    const gid_t groups[] = {0, 4, 24, 64322};
+    if (::setgroups(4, groups) != 0) ::_exit(98);
+    ::umask(0);
+  };
+  for (const char* policy : {"standard", "loose"}) {
+    e2e::Call call{.args = e2e::payload({"--policy", policy}, {"describes_itself"})};
+    call.before_exec = with_groups;
+    auto told = support::told(e2e::run(call).out);
+    CHECK(told["groups"] == "0");
+    CHECK(told["umask"] == std::to_string(022));
+  }
+  e2e::Call bare;  // the control
+  bare.program = support::payloads_path() + "/describes_itself";
+  bare.before_exec = with_groups;
+  auto told = support::told(support::run_binary(bare).out);
+  CHECK(told["groups"] == "4");
+  CHECK(told["umask"] == "0");
+}
+
+TEST_CASE("our caller's environment and signals do not come in") {
   e2e::require_jails();
   for (const char* policy : {"tight", "standard", "loose"}) {
     INFO(policy);

@@ -44,7 +44,7 @@ TEST_CASE("memory") {
     }
     // The control: within the limit it is given.
     const json::object within =
-        under(policy, {"--memory=64M", "--wall-time=1s"}, {"fills_memory", "32", "1"});
+        under(policy, {"--memory=64M", "--wall-time=500ms"}, {"fills_memory", "32", "1"});
     CHECK(said(within) == "touched 32\n");
     CHECK(e2e::text(within, "outcome") == "timed_out");
   }
@@ -86,7 +86,7 @@ TEST_CASE("a flood of refused calls is answered at the payload's expense") {
   for (const char* policy : {"tight", "standard"}) {
     INFO(policy);
     const json::object report =
-        under(policy, {"--wall-time=2s"}, {"floods_denied_calls", "1000000"});
+        under(policy, {"--wall-time=1s"}, {"floods_denied_calls", "1000000"});
     CHECK(e2e::text(report, "outcome") == "timed_out");
     CHECK(report.at("denied_throttled") == true);
     CHECK(report.at("denied_total").as_int64() < 20'000);
@@ -98,7 +98,7 @@ TEST_CASE("a flood of refused calls is answered at the payload's expense") {
 TEST_CASE("a flood of output is dropped") {
   e2e::require_jails();
   for (const char* policy : kPolicies) {
-    const e2e::Ran ran = e2e::run({"run", "--policy", policy, "--output=64K", "--wall-time=1s",
+    const e2e::Ran ran = e2e::run({"run", "--policy", policy, "--output=64K", "--wall-time=500ms",
                                    "-c", "import os\nwhile True: os.write(1, b'x' * 65536)\n"});
     CHECK(ran.code == 124);
     CHECK(ran.out == std::string(65536, 'x'));
