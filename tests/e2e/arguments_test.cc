@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "tests/e2e/e2e.h"
 #include "tests/support/require.h"
 
 using namespace e2e;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -131,6 +133,34 @@ TEST_CASE("an environment or a bind that is not one") {
   CHECK(contains(refused({"run", "--ro-bind", "/no/such", "-c", "1"}), "/no/such does not exist"));
   CHECK(run({"run", "--ro-bind", "/:/host", "-c", "print('it ran')"}).code == 125);
   CHECK(run({"run", "--ro-bind", "/proc:/host", "-c", "print('it ran')"}).code == 125);
+}
+
+TEST_CASE("a bind is judged by where its links lead") {
+  const support::TempDir folder;
+  for (const char* place : {"/", "/proc", "/proc/1", "/sys", "/dev", "/run"}) {
+    INFO(place);
+    const std::string link = folder / "link";
+    fs::remove(link);
+    fs::create_symlink(place, link);
+    const Ran ran = run({"run", "--ro-bind", link + ":/shown", "-c", "print('it ran')"});
+    CHECK(ran.code == 125);
+    CHECK(ran.out == "");
+    CHECK(contains(line(ran), "sandglass: --ro-bind: "));
+  }
+  require_jails();
+  fs::permissions(folder.path(), fs::perms(0755));
+  fs::create_directories(folder / "real");
+  write(folder / "real/file", "hello\n");
+  fs::create_symlink("real", folder / "good");
+  const Ran ran = run({"exec", "--ro-bind", folder / "good", "--", "cat", folder / "good/file"});
+  CHECK(ran.out == "hello\n");
+}
+
+TEST_CASE("an input without an end is cut off, not kept") {
+  CHECK(refused({"run", "--in", "/dev/zero", "-c", "1"}) ==
+        "sandglass: --in: /dev/zero is larger than the 256M that fit; give a smaller file");
+  CHECK(refused({"run", "/dev/zero"}) ==
+        "sandglass: /dev/zero is larger than the 63M that fit; give a smaller file");
 }
 
 TEST_CASE("a language the policy lacks, and one this host lacks") {
