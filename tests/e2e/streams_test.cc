@@ -99,6 +99,37 @@ TEST_CASE("what a pipeline sends us ends the payload as a person would expect") 
   }
 }
 
+TEST_CASE("who ignores our interrupt is killed after the grace, and at once by a second one") {
+  require_jails();
+  const support::Leftovers leftovers;
+  for (const int interrupts : {1, 2}) {
+    support::Child child({.args = {"exec", "--", "sh", "-c",
+                                   "trap '' INT; echo started; sleep 30; echo 'not reached'"}});
+    REQUIRE(child.says("started"));
+    for (int i = 0; i < interrupts; ++i) {
+      child.signal(SIGINT);
+      std::this_thread::sleep_for(50ms);
+    }
+    const Ran ran = child.finish();
+    CHECK(ran.code == 130);
+    CHECK(ran.out == "started\n");
+    CHECK(ran.wall < 10s);
+  }
+  CHECK(leftovers.found() == "");
+}
+
+TEST_CASE("an interrupt that our caller ignores stays ignored") {
+  require_jails();
+  Call call{.args = {"exec", "--", "sh", "-c", "echo started; sleep 0.5; echo done"}};
+  call.before_exec = [] { ::signal(SIGINT, SIG_IGN); };
+  support::Child child(call);
+  REQUIRE(child.says("started"));
+  child.signal(SIGINT);
+  const Ran ran = child.finish();
+  CHECK(ran.code == 0);
+  CHECK(ran.out == "started\ndone\n");
+}
+
 TEST_CASE("a reader that goes away ends the run, quietly") {
   require_jails();
   Call call{.args = {"-c", "set -o pipefail; \"$BIN\" exec -- yes | head -c 4; echo \" $?\""}};
