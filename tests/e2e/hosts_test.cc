@@ -1,11 +1,18 @@
 // Bad days of the host: each made in namespaces of the test's own, nothing of the host is changed.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 
@@ -32,6 +39,28 @@ void forbid_user_namespaces() {
   support::enter_namespaces(0);
   std::ofstream file("/proc/sys/user/max_user_namespaces");
   must(static_cast<bool>(file << 0 << std::flush));
+}
+
+// As a container's usual filter does it: new user namespaces are refused with EPERM, and clone3,
+// whose flags a filter cannot see, does not exist.
+void filter_user_namespaces() {
+  constexpr auto kCall = static_cast<__u32>(offsetof(seccomp_data, nr));
+  constexpr auto kFlags = static_cast<__u32>(offsetof(seccomp_data, args));
+  constexpr __u32 kNewUser = CLONE_NEWUSER;
+  std::array<sock_filter, 9> program = {{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kCall},
+      {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, SYS_clone3},
+      {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_unshare},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 4, SYS_clone},
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kFlags},
+      {BPF_JMP | BPF_JSET | BPF_K, 0, 2, kNewUser},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  }};
+  const sock_fprog filter{program.size(), program.data()};
+  must(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+  must(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0);
 }
 
 void cover(const std::string& path, const char* options = nullptr) {
@@ -120,6 +149,24 @@ TEST_CASE("without user namespaces nothing runs, and the missing thing has a nam
   CHECK(advice.code == 1);
   CHECK(document(advice).at("standard_runs_fully") == false);
   CHECK(document(advice).at("trial").at("passed") == false);
+}
+
+TEST_CASE("user namespaces that a container's filter refuses are named, with the errno") {
+  require_jails();
+  // The filter does what it should: unshare(2) fails with EPERM.
+  CHECK(support::in_child([] {
+          filter_user_namespaces();
+          return ::unshare(CLONE_NEWUSER) != 0 && errno == EPERM ? 7 : 1;
+        }) == 7);
+  Call call{.args = {"run", "--json", "-c", "print('it ran')"}};
+  call.before_exec = filter_user_namespaces;
+  const Ran ran = run(call, 5s);
+  CHECK(ran.code == 125);
+  CHECK(contains(line(ran), "user namespaces"));
+  const json::object object = document(ran);
+  const json::object& setup = object.at("error").at("setup").as_object();
+  CHECK(text(setup, "step") == "outer_user_namespace");
+  CHECK(text(setup, "errno") == "EPERM");
 }
 
 TEST_CASE("a /proc that is covered: all of it, or a part") {
