@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 Ran run(const Call& call, std::chrono::milliseconds bound) {
   const support::Leftovers leftovers;
-  const Ran ran = support::run_binary(call);
+  Ran ran = support::run_binary(call);
   CHECK(ran.wall < bound);
   CHECK(leftovers.found() == "");
   return ran;

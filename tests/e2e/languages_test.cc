@@ -7,7 +7,6 @@
 
 using namespace e2e;
 using namespace std::chrono_literals;
-namespace json = boost::json;
 
 namespace {
 
@@ -78,8 +77,8 @@ TEST_CASE("node runs, timers and promises included") {
   require_jails();
   support::require_program("node");
   const Ran ran = run({"run", "--lang", "node", "-c",
-                       "setTimeout(() => console.log(6 * 7), 10); "
-                       "Promise.resolve('then').then(console.log)"});
+                       std::string("setTimeout(() => console.log(6 * 7), 10); "
+                                   "Promise.resolve('then').then(console.log)")});
   CHECK(ran.code == 0);
   CHECK(ran.out == "then\n42\n");
 }
@@ -178,9 +177,10 @@ TEST_CASE("under tight there are threads, and no second process") {
 TEST_CASE("loose compiles and runs, and talks to itself over loopback") {
   require_jails();
   support::require_program("gcc");
-  const Ran built = run({"exec", "--policy", "loose", "--", "sh", "-c",
-                         "printf '#include <stdio.h>\\nint main(){puts(\"built\");}' >a.c && "
-                         "gcc -o a a.c && ./a"});
+  const Ran built =
+      run({"exec", "--policy", "loose", "--", "sh", "-c",
+           std::string("printf '#include <stdio.h>\\nint main(){puts(\"built\");}' >a.c && "
+                       "gcc -o a a.c && ./a")});
   CHECK(built.out == "built\n");
   CHECK(built.code == 0);
   const Ran tcp = code_in("loose",

@@ -103,9 +103,10 @@ TEST_CASE("a file over the limit of one file") {
   const json::object object =
       document(shell("head -c 3000000 /dev/zero >f", {"--json", "--file-size=1M"}));
   CHECK(object.at("exit_code") != 0);
-  const json::object direct = report({"run", "--json", "--file-size=1M", "-c",
-                                      "import signal; signal.signal(signal.SIGXFSZ, "
-                                      "signal.SIG_DFL); open('f', 'wb').write(b'x' * 3000000)"});
+  const json::object direct =
+      report({"run", "--json", "--file-size=1M", "-c",
+              std::string("import signal; signal.signal(signal.SIGXFSZ, "
+                          "signal.SIG_DFL); open('f', 'wb').write(b'x' * 3000000)")});
   CHECK(text(direct, "outcome") == "output_limit");
   CHECK(text(direct, "signal") == "SIGXFSZ");
   CHECK(direct.at("limit").at("value") == 1 << 20);
@@ -161,8 +162,8 @@ TEST_CASE("a refused call is named, decoded, counted, and comes with the line th
                        "--policy",
                        "tight",
                        "-c",
-                       "import socket\nfor i in range(3):\n"
-                       "    try: socket.socket()\n    except PermissionError: pass\n"};
+                       std::string("import socket\nfor i in range(3):\n"
+                                   "    try: socket.socket()\n    except PermissionError: pass\n")};
   const auto object = report(words);
   CHECK(text(object, "outcome") == "ok");
   const json::object& denied = only_denied(object);
@@ -187,8 +188,8 @@ TEST_CASE("the line that is said to allow a call does allow it") {
   const std::string head = "name = \"mine\"\nextends = \"tight\"\nwhy = \"as advised\"\n";
   write(folder / "mine.toml", head + "[syscalls]\nallow = [\"@processes\"]\n");
   const Ran ran = run({"run", "--policy", folder / "mine.toml", "-c",
-                       "import os\npid = os.fork()\nif pid == 0: os._exit(7)\n"
-                       "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"});
+                       std::string("import os\npid = os.fork()\nif pid == 0: os._exit(7)\n"
+                                   "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")});
   CHECK(ran.out == "7\n");
   CHECK(ran.err == "");
 }

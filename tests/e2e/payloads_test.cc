@@ -25,7 +25,7 @@ struct Expected {
 json::object ends(const Words& args, const Expected& expected,
                   std::chrono::milliseconds bound = 10s) {
   const Ran ran = run(Call{.args = args}, bound);
-  const json::object object = document(ran);
+  json::object object = document(ran);
   INFO(ran.out.substr(0, 3000));
   CHECK(text(object, "outcome") == expected.word);
   CHECK(ran.code == expected.code);

@@ -121,7 +121,7 @@ TEST_CASE("who ignores our interrupt is killed after the grace, and at once by a
 TEST_CASE("an interrupt that our caller ignores stays ignored") {
   require_jails();
   Call call{.args = {"exec", "--", "sh", "-c", "echo started; sleep 0.5; echo done"}};
-  call.before_exec = [] { ::signal(SIGINT, SIG_IGN); };
+  call.before_exec = [] { (void)::signal(SIGINT, SIG_IGN); };
   support::Child child(call);
   REQUIRE(child.says("started"));
   child.signal(SIGINT);
@@ -196,7 +196,7 @@ TEST_CASE("endless output is read and dropped until the time limit") {
   support::Child child({.args = {"exec", "--wall-time=2s", "--", "sh", "-c", "echo go; yes"}});
   REQUIRE(child.says("go"));
   std::this_thread::sleep_for(1s);
-  CHECK(support::rss_kib(child.pid()) < 64 * 1024);
+  CHECK(support::rss_kib(child.pid()) < 64L * 1024);
   const Ran ran = child.finish();
   CHECK(ran.code == 124);
   CHECK(ran.wall < 8s);

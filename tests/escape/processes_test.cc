@@ -123,8 +123,8 @@ TEST_CASE("our caller's environment and signals do not come in") {
     e2e::Call call{.args = e2e::payload({"--policy", policy}, {"describes_itself"})};
     call.env = {"SECRET_TOKEN=4711", "LD_PRELOAD=", "PYTHONPATH=/x", "SANDGLASS_CGROUP=none"};
     call.before_exec = [] {
-      ::signal(SIGINT, SIG_IGN);
-      ::signal(SIGUSR1, SIG_IGN);
+      (void)::signal(SIGINT, SIG_IGN);
+      (void)::signal(SIGUSR1, SIG_IGN);
     };
     const e2e::Ran ran = e2e::run(call);
     std::vector<std::string> env;

@@ -107,7 +107,7 @@ Child::Child(const Call& call, Input input)
   out_ = std::move(out.read);
   err_ = std::move(err.read);
   for (const jail::Fd* fd : {&in_, &out_, &err_}) ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
-  std::signal(SIGPIPE, SIG_IGN);  // it may end before it has read all
+  (void)std::signal(SIGPIPE, SIG_IGN);  // it may end before it has read all
 }
 
 Child::~Child() {
