@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/run_binary.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 
 namespace e2e {
