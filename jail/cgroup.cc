@@ -57,8 +57,13 @@ void sweep_stale(const std::string& parent) {
 // makes one looks, once it holds the lock, whether the folder is still there.
 Fd make_locked(const std::string& path) {
   for (int tries = 0; tries < 100; ++tries) {
-    if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Fd();
+    const bool made = ::mkdir(path.c_str(), 0755) == 0;
+    if (!made && errno != EEXIST) return Fd();
     Fd folder = open_folder(path);
+    if (!folder.valid() && errno != ENOENT) {  // no descriptor left, say
+      if (made) ::rmdir(path.c_str());
+      return Fd();
+    }
     struct stat held {};
     struct stat named {};
     if (folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 &&

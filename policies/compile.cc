@@ -94,7 +94,8 @@ void answer_quietly(std::vector<jail::SyscallRule>& rules, const Allowed& allowe
 Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, const Extras& extras) {
   if (policy.mode == Mode::kRestricted)
     return fail("the policy \"" + policy.name +
-                "\" starts no process; it evaluates arithmetic only (sandglass eval)");
+                "\" starts no process; it evaluates arithmetic only: use sandglass eval, or "
+                "--policy standard");
   const auto allowed = allowed_calls(policy.syscalls, table);
   if (!allowed) return fail(allowed.error().text);
   const auto quiet = table.quiet();

@@ -27,6 +27,13 @@ bool has_word(const Allowed& allowed, std::string_view call, std::string_view wo
              found->second.words.end();
 }
 
+std::string arithmetic(const Policy& policy) {
+  std::vector<std::string> more = policy.arithmetic.operators;
+  more.insert(more.end(), policy.arithmetic.functions.begin(), policy.arithmetic.functions.end());
+  return "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * /: " +
+         (more.empty() ? "nothing" : join(more)) + ".\n";
+}
+
 std::string processes(const Allowed& allowed) {
   if (can(allowed, "execve")) return "Can start threads, processes and the programs it sees.\n";
   return "Can start threads. Cannot start processes or programs.\n";
@@ -142,16 +149,7 @@ PathAnswer answer(const std::string& path, const Placed& placed) {
 
 Result<std::string> explain(const Policy& policy, const SyscallTable& table, int reachable) {
   std::string text = policy.name + ": " + policy.why + ".\n";
-  if (policy.mode == Mode::kRestricted)
-    return text +
-           "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * "
-           "/: " +
-           (policy.arithmetic.operators.empty() && policy.arithmetic.functions.empty()
-                ? "nothing"
-                : join(policy.arithmetic.operators) +
-                      (policy.arithmetic.operators.empty() ? "" : ", ") +
-                      join(policy.arithmetic.functions)) +
-           ".\n";
+  if (policy.mode == Mode::kRestricted) return text + arithmetic(policy);
   const auto allowed = allowed_calls(policy.syscalls, table);
   if (!allowed) return fail(allowed.error().text);
   text += interpreters(policy) + processes(*allowed) + network(policy, *allowed) + memory(policy) +

@@ -32,7 +32,7 @@ inline constexpr std::array kWeakenings{
 };
 
 // Names that [arithmetic] may give.
-inline constexpr std::array<std::string_view, 4> kOperators{"%", "//", "**", "percent"};
+inline constexpr std::array<std::string_view, 3> kOperators{"%", "//", "**"};
 inline constexpr std::array<std::string_view, 6> kFunctions{"sqrt", "round", "abs",
                                                             "min",  "max",   "sum"};
 

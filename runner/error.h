@@ -39,4 +39,9 @@ const char* kind_name(ErrorKind kind) noexcept;
 // 127: the program was not found, 126: it cannot be run, 125: everything else.
 int exit_code_of(const Error& error) noexcept;
 
+// Whether this host cannot make such a jail at all: no user namespaces, a kernel feature missing.
+// False for what the caller can mend in the request (a path, a program, an input) and for what
+// passes (no free slot, no memory, too many processes).
+bool host_cannot(const Error& error) noexcept;
+
 }  // namespace runner

@@ -24,6 +24,7 @@ struct Entry {
 constexpr std::array kCommands = {
     Entry{"run", "code in a jail: python, node, bash, perl ...", cli::run_command},
     Entry{"exec", "any command in a jail", cli::exec_command},
+    Entry{"eval", "one arithmetic expression, or many: no process is started", cli::eval_command},
     Entry{"policy", "list, show, check and explain policies", cli::policy_command},
     Entry{"doctor", "what this host can and cannot give", cli::doctor_command},
     Entry{"demo", "a real answer from real code, and three refusals", cli::demo_command},
@@ -40,7 +41,8 @@ std::string help() {
   return text +
          "\nsandglass COMMAND --help says more. For example:\n"
          "  sandglass run -c 'print(1 + 1)'\n"
-         "  sandglass exec -- ls -l /\n";
+         "  sandglass exec -- ls -l /\n"
+         "  sandglass eval '38.50 + 41.00'\n";
 }
 
 int dispatch(const std::vector<std::string>& words) {

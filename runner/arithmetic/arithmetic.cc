@@ -20,8 +20,8 @@ Verdict refused(Refusal refusal, std::string message) {
   return verdict;
 }
 
-Verdict refused_syntax(std::string_view why) {
-  return refused(Refusal::kSyntax, "not a valid expression: " + std::string(why));
+Verdict refused_syntax(std::string_view why, std::string_view place = {}) {
+  return refused(Refusal::kSyntax, concat({"not a valid expression: ", why, place}));
 }
 
 // CR LF and CR are line feeds to Python's tokenizer. Returns the text, in `out` if it differs.
@@ -43,9 +43,8 @@ std::string place(std::string_view text, std::size_t at) {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.find_last_of('\n') + 1;  // npos + 1 is 0
   const std::size_t column = 1 + survey(before.substr(start)).code_points;
-  std::string result = " (column " + std::to_string(column);
-  if (line > 1) result += " of line " + std::to_string(line);
-  return result += ')';
+  if (line == 1) return concat({" (column ", std::to_string(column), ")"});
+  return concat({" (column ", std::to_string(column), " of line ", std::to_string(line), ")"});
 }
 
 Verdict evaluate_stripped(std::string_view stripped, const Options& options) {
@@ -62,7 +61,7 @@ Verdict evaluate_stripped(std::string_view stripped, const Options& options) {
   const std::string_view text = translate_newlines(stripped, buffer);
   Tree tree;
   if (const Failure failure = parse(text, tree))
-    return refused_syntax(std::string(failure.text) + place(text, failure.at));
+    return refused_syntax(failure.text, place(text, failure.at));
   Verdict verdict;
   walk(text, tree, options, verdict);
   return verdict;

@@ -69,7 +69,7 @@ class Walk {
 
   bool refuse_node(const Node& n) {
     return refuse(Refusal::kWhitelist,
-                  std::string(class_name(n.kind)) + " is not on the arithmetic whitelist");
+                  concat({class_name(n.kind), " is not on the arithmetic whitelist"}));
   }
 
   bool keep(Outcome<Number> result, Number& value) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "runner/arithmetic/text.h"
 
@@ -16,44 +15,6 @@ constexpr bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
-
-constexpr std::array<std::pair<std::string_view, Tok>, 35> kKeywords{{
-    {"False", Tok::kFalse},
-    {"None", Tok::kNone},
-    {"True", Tok::kTrue},
-    {"and", Tok::kAnd},
-    {"as", Tok::kReserved},
-    {"assert", Tok::kReserved},
-    {"async", Tok::kAsync},
-    {"await", Tok::kAwait},
-    {"break", Tok::kReserved},
-    {"class", Tok::kReserved},
-    {"continue", Tok::kReserved},
-    {"def", Tok::kReserved},
-    {"del", Tok::kReserved},
-    {"elif", Tok::kReserved},
-    {"else", Tok::kElse},
-    {"except", Tok::kReserved},
-    {"finally", Tok::kReserved},
-    {"for", Tok::kFor},
-    {"from", Tok::kFrom},
-    {"global", Tok::kReserved},
-    {"if", Tok::kIf},
-    {"import", Tok::kReserved},
-    {"in", Tok::kIn},
-    {"is", Tok::kIs},
-    {"lambda", Tok::kLambda},
-    {"nonlocal", Tok::kReserved},
-    {"not", Tok::kNot},
-    {"or", Tok::kOr},
-    {"pass", Tok::kReserved},
-    {"raise", Tok::kReserved},
-    {"return", Tok::kReserved},
-    {"try", Tok::kReserved},
-    {"while", Tok::kReserved},
-    {"with", Tok::kReserved},
-    {"yield", Tok::kYield},
-}};
 
 struct Operator {
   Tok kind;
@@ -317,11 +278,7 @@ class Lexer {
       if (!is_identifier(name)) return fail("invalid character");
       return emit(Tok::kName, length);
     }
-    const auto* found = std::lower_bound(
-        kKeywords.begin(), kKeywords.end(), name,
-        [](const auto& keyword, std::string_view wanted) { return keyword.first < wanted; });
-    const bool keyword = found != kKeywords.end() && found->first == name;
-    return emit(keyword ? found->second : Tok::kName, length);
+    return emit(keyword_or_name(name), length);
   }
 
   // A string literal whose quote stands `prefix` bytes ahead. Its inside is looked at later.

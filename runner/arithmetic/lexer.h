@@ -14,6 +14,9 @@ namespace runner::arithmetic {
 // the first bad token; the failure is false when every token is good.
 Failure lex(std::string_view text, TokenBuffer& out);
 
+// The kind of a keyword; kName for any other name. `name` is ASCII and not empty.
+Tok keyword_or_name(std::string_view name);
+
 // The length of a number literal at the start of `text`, its kind, or what is wrong with it.
 struct NumberScan {
   Tok kind = Tok::kInteger;

@@ -162,7 +162,10 @@ std::string folded_identifier(std::string_view name) {
 }
 
 std::string concat(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
   std::string whole;
+  whole.reserve(size);
   for (const std::string_view part : parts) whole += part;
   return whole;
 }

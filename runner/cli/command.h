@@ -20,10 +20,14 @@ Words split_words(const std::vector<std::string>& words);
 
 int run_command(const Words& words);
 int exec_command(const Words& words);
+int eval_command(const Words& words);
 int policy_command(const Words& words);
 int doctor_command(const Words& words);
 int demo_command(const Words& words);
 
 inline constexpr int kFailed = 125;
+// Of the restricted mode, beside 0 for a value.
+inline constexpr int kDeclined = 3;
+inline constexpr int kRefused = 4;
 
 }  // namespace runner::cli

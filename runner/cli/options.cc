@@ -110,7 +110,7 @@ Result<void> fill_job(Job& job, const SharedOptions& options) {
 }
 
 int run_and_report(OneShot& one_shot, const Home& home, Job job, const SharedOptions& options,
-                   InputFrom input) {
+                   InputFrom input, const Otherwise& otherwise) {
   const auto library = policies::Library::open(home.policies);
   if (!library) {
     return print_error({ErrorKind::kPolicy, library.error().text, std::nullopt}, options.form());
@@ -119,7 +119,10 @@ int run_and_report(OneShot& one_shot, const Home& home, Job job, const SharedOpt
                            options.out};
   const auto finished = one_shot.run(*library, std::move(job), how);
   one_shot.close();
-  if (!finished) return print_error(finished.error(), options.form());
+  if (!finished) {
+    const auto code = otherwise ? otherwise(*library, finished.error()) : std::nullopt;
+    return code ? *code : print_error(finished.error(), options.form());
+  }
   if (options.json) {
     print_json(*finished);
   } else {

@@ -1,6 +1,7 @@
 // The options that `run` and `exec` share, from words to a Job. Main thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@ void add_shared_options(Parser& parser, SharedOptions& options);
 Result<void> fill_job(Job& job, const SharedOptions& options);
 
 // Runs the job and prints what there is to print. Returns the exit code.
+// `otherwise` may answer in place of the error of a job that did not start: it gives the exit code.
+using Otherwise = std::function<std::optional<int>(const policies::Library&, const Error&)>;
 int run_and_report(OneShot& one_shot, const Home& home, Job job, const SharedOptions& options,
-                   InputFrom input);
+                   InputFrom input, const Otherwise& otherwise = {});
 
 }  // namespace runner::cli

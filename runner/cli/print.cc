@@ -1,23 +1,33 @@
 #include "runner/cli/print.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "policies/quantity.h"
+#include "runner/cli/command.h"
 #include "runner/text.h"
 
 namespace runner::cli {
 namespace {
 
-void write_all(int fd, std::string_view text) {
+// 0, or an errno. O_NONBLOCK belongs to whoever opened the file, who may have set it.
+int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return;
-    text.remove_prefix(static_cast<std::size_t>(wrote));
+    if (wrote >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(wrote));
+    } else if (errno == EAGAIN) {
+      pollfd one{fd, POLLOUT, 0};
+      ::poll(&one, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
+  return 0;
 }
 
 void note_truncation(const char* name, const Stream& stream, jail::Bytes cap) {
@@ -60,10 +70,18 @@ wire::LimitLine count_line(std::string name, std::uint64_t value, std::string by
 }  // namespace
 
 void note(std::string_view text) {
-  write_all(STDERR_FILENO, "sandglass: " + std::string(text) + "\n");
+  (void)write_all(STDERR_FILENO, "sandglass: " + std::string(text) + "\n");
 }
 
-void put(std::string_view text) { write_all(STDOUT_FILENO, text); }
+void put(std::string_view text) { (void)write_all(STDOUT_FILENO, text); }
+
+int try_put(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+
+int lost_output(int error) {
+  if (error == EPIPE) return 128 + SIGPIPE;
+  note("cannot write to stdout: " + jail::errno_name(error) + "; see whether there is room");
+  return kFailed;
+}
 
 int print_error(const Error& error, Form form) {
   note(error.text);

@@ -20,6 +20,12 @@ int print_error(const Error& error, Form form = Form::kText);
 void note(std::string_view text);  // "sandglass: TEXT" on stderr
 void put(std::string_view text);   // to stdout as it is; a reader that has gone is no error
 
+// To stdout as it is, all of it, also where stdout does not block. 0, or the errno of write(2).
+[[nodiscard]] int try_put(std::string_view text);
+
+// The exit code after try_put() failed: quiet where the reader has gone, else with one line.
+int lost_output(int error);
+
 // After the payload's own output: what was cut, why it ended, what was refused, what stayed inside.
 void print_notes(const Finished& finished);
 

@@ -21,6 +21,9 @@ Result<jail::Fd> content_of_file(const std::string& path, jail::Bytes most);
 // Reads all of `fd` into a memfd; `name` is for messages.
 Result<jail::Fd> content_of_stream(int fd, const std::string& name, jail::Bytes most);
 
+// All bytes of a descriptor from here; its offset stays. kFiles: it cannot be read.
+Result<std::string> text_of(const jail::Fd& content);
+
 // Size of a descriptor from here.
 jail::Bytes size_of(const jail::Fd& content);
 

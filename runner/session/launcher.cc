@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "runner/session/boost_process.h"
@@ -71,14 +72,16 @@ class SpawnPlan {
                                POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
   }
 
-  // The child's pid, or an errno. Its environment is empty.
+  // The child's pid, or an errno. Its environment is empty, but for the one variable it reads.
   tl::expected<pid_t, int> start(const std::string& path) const {
     std::string name = path;
     const std::array<char*, 2> argv = {name.data(), nullptr};
-    const std::array<char*, 1> no_environment = {nullptr};
+    const char* cgroup = std::getenv("SANDGLASS_CGROUP");
+    std::string wish = cgroup == nullptr ? "" : std::string("SANDGLASS_CGROUP=") + cgroup;
+    const std::array<char*, 2> environment = {wish.empty() ? nullptr : wish.data(), nullptr};
     pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(),
-                                    no_environment.data());
+    const int error =
+        ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(), environment.data());
     if (error != 0) return tl::unexpected(error);
     return pid;
   }
@@ -90,6 +93,18 @@ class SpawnPlan {
 
 Error spawner_error(std::string text, jail::SetupError setup) {
   return Error{ErrorKind::kSpawner, std::move(text), setup};
+}
+
+// The spawner itself could not start.
+Error start_error(const jail::SetupError& setup) {
+  return spawner_error(jail::describe(setup, nullptr), setup);
+}
+
+// A peer that closes its socket with something of ours unread resets the connection. That is
+// reported once, ahead of what the peer had still sent: the next call finds it.
+jail::Result<std::optional<jail::Event>> receive_event(const jail::Fd& socket) {
+  auto received = jail::receive(socket);
+  return received ? std::move(received) : jail::receive(socket);
 }
 
 std::string death_text(int status) {
@@ -155,12 +170,25 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
   if (!sent) {
+    if (auto reason = last_words()) return tl::unexpected(std::move(*reason));
     return tl::unexpected(spawner_error(
         "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
         sent.error()));
   }
   listeners_[id] = &listener;
   return id;
+}
+
+// Why a spawner that has gone has gone: what it wrote last can still be read.
+std::optional<Error> Launcher::last_words() {
+  for (;;) {
+    const auto received = receive_event(socket_);
+    if (!received || !*received) return std::nullopt;
+    const auto* launched = std::get_if<jail::Launched>(&**received);
+    if (launched != nullptr && launched->id == 0 && launched->error) {
+      return start_error(*launched->error);
+    }
+  }
 }
 
 // A request that cannot be sent means that the spawner is gone, which receive() reports.
@@ -178,7 +206,7 @@ void Launcher::wait() {
 void Launcher::receive_all() {
   const std::weak_ptr alive = alive_;
   while (socket_.valid()) {
-    auto received = jail::receive(socket_);
+    auto received = receive_event(socket_);
     if (!received) {
       const auto status = child_ ? child_->wait_for(kDeathMs) : std::nullopt;
       return lose(spawner_error("the spawner has died" +
@@ -207,8 +235,7 @@ void Launcher::dispatch(jail::Event event) {
 void Launcher::on_launched(jail::Launched launched) {
   // Id 0: the spawner could not even start.
   if (launched.id == 0 && launched.error) {
-    return lose(
-        Error{ErrorKind::kSpawner, jail::describe(*launched.error, nullptr), launched.error});
+    return lose(start_error(*launched.error));
   }
   LaunchListener* listener = launched.error ? take(launched.id) : find(launched.id);
   if (listener != nullptr) listener->on_launched(std::move(launched));

@@ -73,6 +73,7 @@ class Launcher {
   void dispatch(jail::Event event);
   void on_launched(jail::Launched launched);
   void lose(const Error& error);
+  std::optional<Error> last_words();
   [[nodiscard]] LaunchListener* find(std::uint64_t id) const;
   [[nodiscard]] LaunchListener* take(std::uint64_t id);
 

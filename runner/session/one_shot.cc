@@ -85,11 +85,11 @@ struct OneShot::Loop {
     Result<ExecutionRecord> result = fail(ErrorKind::kSpawner, "the event loop ended early");
     Execution execution(io, launcher, request);
     Interrupts interrupts(io, execution);
+    io.restart();  // before start(), which may be done at once
     execution.start([&](Result<ExecutionRecord> record) {
       result = std::move(record);
       io.stop();
     });
-    io.restart();
     io.run();
     return result;
   }

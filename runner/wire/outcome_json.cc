@@ -169,6 +169,10 @@ std::string to_json(const Report& report) {
   object["policy"] = report.policy;
   object["language"] = or_null(report.language);
   object["limits"] = limits_object(report.limits);
+  if (report.verdict != nullptr) {
+    object["verdict"] = json::parse(arithmetic::to_json(*report.verdict));
+  }
+  if (report.fallback) object["fallback"] = to_utf8(*report.fallback);
   return ascii_escaped(json::serialize(object));
 }
 

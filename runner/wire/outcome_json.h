@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "runner/arithmetic/arithmetic.h"
 #include "runner/error.h"
 #include "runner/session/denied.h"
 #include "runner/session/outcome.h"
@@ -38,6 +39,9 @@ struct Report {
   const Harvest* files = nullptr;  // null without --out
   const Error* error = nullptr;    // the code ran, but its files could not all be delivered
   std::span<const LimitLine> limits;
+  // Of the restricted mode only; without them the document has no such members.
+  const arithmetic::Verdict* verdict = nullptr;
+  std::optional<std::string> fallback;  // why arithmetic was evaluated and nothing was run
 };
 
 // One line without a newline at its end.

@@ -126,21 +126,25 @@ def measure(program, texts):
     return [min(column) for column in zip(*rounds)]
 
 
-def main():
+def inputs():
+    """What is measured: 20,000 texts of each kind, the same in every run."""
     r = random.Random(1)
     questions = [r.choice(QUESTIONS) for _ in range(20_000)]
     calculations = [calculation(r) for _ in questions]
     mixed = [r.choice(REFUSED) if r.random() < 0.15 else t for t in calculations]
     refused = [r.choice(REFUSED) for _ in calculations]
-    missed = False
-    print("nanoseconds      python: walk  batch   here: walk  batch   ratio: walk batch  batch/s")
-    inputs = {
+    return {
         "questions": questions,
         "calculations": calculations,
         "15% refused": mixed,
         "all refused": refused,
     }
-    for name, texts in inputs.items():
+
+
+def main():
+    missed = False
+    print("nanoseconds      python: walk  batch   here: walk  batch   ratio: walk batch  batch/s")
+    for name, texts in inputs().items():
         python_walk, python_batch, walk, batch = measure(sys.argv[1], texts)
         print(
             f"{name:16} {python_walk:12.0f} {python_batch:6.0f} {walk:12.1f} {batch:6.1f} "

@@ -17,7 +17,10 @@ import statistics
 import subprocess
 import sys
 import time
+import tempfile
 import tomllib
+
+import arithmetic_bench
 
 STRICT_FACTOR = 3.0
 POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
@@ -178,6 +181,39 @@ def print_table(rows):
               f"{promise:>9}  {verdict(line)}")
 
 
+def arithmetic(folder, sandglass, rounds):
+    """Verdicts in memory against the same walk in Python, and a million lines through `eval --batch`."""
+    rows = []
+    for name, texts in arithmetic_bench.inputs().items():
+        progress(f"arithmetic: {name}")
+        walk, _, ours, _ = arithmetic_bench.measure(str(folder / "arithmetic_bench"), texts)
+        promise = None if name == "all refused" else 0.01  # of what a model writes
+        rows.append(row(f"1000 verdicts: {name}", [ours * 1e-6], [walk * 1e-6], "Python", promise))
+    lines = "".join(json.dumps(text) + "\n" for text in arithmetic_bench.inputs()["calculations"]) * 50
+    with tempfile.TemporaryFile() as file:
+        file.write(lines.encode())
+        times = []
+        for turn in range(rounds):
+            progress(f"eval --batch: {turn + 1}/{rounds}")
+            times.append(piped(["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), sandglass, "eval",
+                                "--batch"], file))
+    rows.append(figure("1,000,000 lines through eval --batch", round(statistics.median(times) * 1000), "ms ", 1000))
+    return rows
+
+
+def piped(command, file):
+    """Seconds from a file through a pipe into the command, and through a pipe out of it."""
+    file.seek(0)
+    start = time.perf_counter()
+    with subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE) as source:
+        with subprocess.Popen(command, stdin=source.stdout, stdout=subprocess.PIPE) as child:
+            answers = sum(block.count(b"\n") for block in iter(lambda: child.stdout.read(1 << 20), b""))
+    elapsed = time.perf_counter() - start
+    if child.returncode != 0 or answers != 1_000_000:
+        raise CannotRun(f"{' '.join(command)}: exit code {child.returncode}, {answers} answers")
+    return elapsed
+
+
 def benchmarks(folder, rounds):
     """(word for --only, function that gives rows)."""
     sandglass = str(folder / "sandglass")
@@ -202,6 +238,7 @@ def benchmarks(folder, rounds):
         ("numpy", lambda: inside_process("numpy work under tight", run("tight", NUMPY_WORK),
                                          [python, "-c", NUMPY_WORK], few, 1.02)),
         ("pool", lambda: pool(folder, rounds * 5)),
+        ("arithmetic", lambda: arithmetic(folder, sandglass, few)),
     ]
 
 
@@ -210,7 +247,7 @@ def main():
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="folder of the built programs")
     parser.add_argument("--out", type=pathlib.Path, help="where the figures go as JSON")
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--only", help="exec, run, python, numpy or pool")
+    parser.add_argument("--only", help="exec, run, python, numpy, pool or arithmetic")
     parser.add_argument("--strict", action="store_true", help="fail at three times a promise")
     options = parser.parse_args()
     if options.rounds < 1:

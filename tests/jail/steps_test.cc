@@ -101,6 +101,21 @@ TEST_CASE("open_source: missing, closed to the jail's uid, optional") {
   CHECK(with_mount(spawner, inside) == SetupError{Step::kOpenSource, kFirst, EACCES});
 }
 
+TEST_CASE("open_source: the host's root and the kernel's own file systems, by a link") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const support::TempDir folder;
+  ::chmod(folder.path().c_str(), 0755);
+  for (const char* path : {"/", "/proc", "/proc/sys", "/sys"}) {
+    INFO(path);
+    const std::string link = folder / "link";
+    REQUIRE(::symlink(path, link.c_str()) == 0);
+    CHECK(with_mount(spawner, entry(MountKind::kBind, link, "/x")) ==
+          SetupError{Step::kOpenSource, kFirst, EINVAL});
+    ::unlink(link.c_str());
+  }
+}
+
 TEST_CASE("mount: things that must not be bound") {
   support::require(support::Feature::kUserNamespaces);
   Spawner spawner;

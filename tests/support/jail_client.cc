@@ -46,6 +46,7 @@ std::string spawner_path() {
   std::vector<std::string> argv = options.wrap;
   argv.push_back(path);
   std::vector<char*> pointers;
+  pointers.reserve(argv.size() + 1);
   for (std::string& a : argv) pointers.push_back(a.data());
   pointers.push_back(nullptr);
   ::execvp(pointers[0], pointers.data());
@@ -69,7 +70,7 @@ std::vector<Backend> backends() {
       {"", As::kSelf}, {"v1", As::kSelf}, {"v2", As::kSelf}, {"none", As::kSelf}, {"", As::kUser}};
 }
 
-Spawner::Spawner(SpawnerOptions options) {
+Spawner::Spawner(const SpawnerOptions& options) {
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw std::runtime_error("socketpair");
@@ -161,7 +162,8 @@ Launch Spawner::start(const jail::Fd& plan, const std::vector<std::string>& argv
   return start(plan, payload_command(argv));
 }
 
-Launch Spawner::start(const jail::Fd& plan, jail::Command command, std::vector<jail::Fd> inputs) {
+Launch Spawner::start(const jail::Fd& plan, const jail::Command& command,
+                      std::vector<jail::Fd> inputs) {
   const auto file = jail::make_command(command);
   if (!file) throw std::runtime_error(jail::describe(file.error(), nullptr));
   Launch launch{++last_id_, file_with(""), file_with("")};

@@ -21,6 +21,7 @@
 #include "jail/client.h"
 #include "jail/fd.h"
 #include "tests/support/sample_specs.h"
+#include "tests/support/sanitized.h"
 
 namespace support {
 
@@ -66,7 +67,7 @@ struct Run {
 
 class Spawner {
  public:
-  explicit Spawner(SpawnerOptions options = {});
+  explicit Spawner(const SpawnerOptions& options = {});
   explicit Spawner(const Backend& backend) : Spawner(SpawnerOptions{.backend = backend}) {}
   // Closes the connection and waits for the spawner's end, at most 10 s.
   ~Spawner();
@@ -81,7 +82,8 @@ class Spawner {
 
   // argv[0] without a slash is one of tests/payloads.
   Launch start(const jail::Fd& plan, const std::vector<std::string>& argv);
-  Launch start(const jail::Fd& plan, jail::Command command, std::vector<jail::Fd> inputs = {});
+  Launch start(const jail::Fd& plan, const jail::Command& command,
+               std::vector<jail::Fd> inputs = {});
   Run finish(const Launch& launch, milliseconds patience = seconds(30));
   Run run(const jail::Spec& spec, const std::vector<std::string>& argv,
           milliseconds patience = seconds(30));
@@ -140,11 +142,5 @@ std::size_t count_fds(pid_t pid);  // 0 where we may not look
 
 // A path that the jail's uid can open: `path` itself, or a copy where its folders are closed.
 std::string public_path(const std::string& path);
-
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 }  // namespace support

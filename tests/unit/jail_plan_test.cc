@@ -15,7 +15,6 @@
 
 namespace {
 
-using jail::SetupError;
 using jail::Spec;
 using jail::Step;
 

@@ -253,7 +253,7 @@ TEST_CASE("the operator's binds are checked too") {
 }
 
 TEST_CASE("restricted has no jail") {
-  CHECK(
-      to_spec(find("restricted"), shipped().syscalls(), {}).error().text ==
-      "the policy \"restricted\" starts no process; it evaluates arithmetic only (sandglass eval)");
+  CHECK(to_spec(find("restricted"), shipped().syscalls(), {}).error().text ==
+        "the policy \"restricted\" starts no process; it evaluates arithmetic only: use sandglass "
+        "eval, or --policy standard");
 }

@@ -52,6 +52,8 @@ class Folder {
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
+  Folder(Folder&&) = delete;
+  Folder& operator=(Folder&&) = delete;
   ~Folder() { std::filesystem::remove_all(path_); }
 
   std::string write(const std::string& name, const std::string& text) const {

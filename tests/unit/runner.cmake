@@ -1,6 +1,7 @@
 # Of runner/: outcomes, refused calls, text, pumps, jobs, files out of a workdir.
 sandglass_test(unit_runner LABEL unit LIBS runner_core SOURCES
   runner_denied_test.cc
+  runner_error_test.cc
   runner_job_test.cc
   runner_outcome_test.cc
   runner_pumps_test.cc
