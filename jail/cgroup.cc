@@ -211,6 +211,14 @@ CgroupStats Cgroup::stats() const {
   return s;
 }
 
+// cgroup-v1/memory.txt: writing resets it. v2: memory.peak can be written since Linux 6.12, but
+// then counts for that descriptor only.
+void Cgroup::reset_peak() const {
+  const Part* p = part(Controller::kMemory);
+  if (p != nullptr && p->kind == Enforcer::kCgroupV1)
+    write_file(p->folder.get(), "memory.max_usage_in_bytes", "0");
+}
+
 bool Cgroup::remove() {
   bool all = true;
   for (const Part& p : parts_)
