@@ -69,7 +69,7 @@ SetupError with_program(Spawner& spawner, const std::string& program,
 // What a spawner says when it can't even say hello.
 SetupError first_words(support::SpawnerOptions options) {
   options.hello = support::SpawnerOptions::Hello::kLeave;
-  Spawner spawner(std::move(options));
+  Spawner spawner(options);
   auto event = spawner.next(std::chrono::seconds(10));
   if (!event) return {};
   const auto* launched = std::get_if<jail::Launched>(&*event);

@@ -87,7 +87,7 @@ class Spawner {
   Run finish(const Launch& launch, milliseconds patience = seconds(30));
   Run run(const jail::Spec& spec, const std::vector<std::string>& argv,
           milliseconds patience = seconds(30));
-  Run run(const jail::Spec& spec, jail::Command command, std::vector<jail::Fd> inputs = {});
+  Run run(const jail::Spec& spec, const jail::Command& command, std::vector<jail::Fd> inputs = {});
 
   // Next event of any kind; nullopt after `patience`, or when the spawner has gone (see gone()).
   std::optional<jail::Event> next(milliseconds patience);
