@@ -57,8 +57,13 @@ void sweep_stale(const std::string& parent) {
 // makes one looks, once it holds the lock, whether the folder is still there.
 Fd make_locked(const std::string& path) {
   for (int tries = 0; tries < 100; ++tries) {
-    if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Fd();
+    const bool made = ::mkdir(path.c_str(), 0755) == 0;
+    if (!made && errno != EEXIST) return Fd();
     Fd folder = open_folder(path);
+    if (!folder.valid() && errno != ENOENT) {  // no descriptor left, say
+      if (made) ::rmdir(path.c_str());
+      return Fd();
+    }
     struct stat held {};
     struct stat named {};
     if (folder.valid() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0 &&
@@ -204,6 +209,14 @@ CgroupStats Cgroup::stats() const {
     s.cpu_time = Millis(usec / 1000);
   }
   return s;
+}
+
+// cgroup-v1/memory.txt: writing resets it. v2: memory.peak can be written since Linux 6.12, but
+// then counts for that descriptor only.
+void Cgroup::reset_peak() const {
+  const Part* p = part(Controller::kMemory);
+  if (p != nullptr && p->kind == Enforcer::kCgroupV1)
+    write_file(p->folder.get(), "memory.max_usage_in_bytes", "0");
 }
 
 bool Cgroup::remove() {

@@ -46,6 +46,8 @@ class Cgroup {
   // What a process writes "0" to in order to get in: `tasks` (v1), `cgroup.procs` (v2).
   [[nodiscard]] std::vector<Fd> entrances() const;
   [[nodiscard]] CgroupStats stats() const;
+  // Lets peak_memory count from here, where the kernel allows it.
+  void reset_peak() const;
   // False while a process is still inside: call again later.
   bool remove();
 

@@ -50,6 +50,8 @@ std::optional<Event> decode(const Room& room, Received& got) {
     }
   } else if (head->type == ReplyType::kEnded) {
     if (const auto* p = as<EndedPacket>(room, got.size)) return p->ended;
+  } else if (head->type == ReplyType::kUsage) {
+    if (const auto* p = as<EndedPacket>(room, got.size)) return Usage{p->ended};
   } else if (head->type == ReplyType::kPrototypeEnded) {
     if (const auto* p = as<PrototypeEndedPacket>(room, got.size))
       return PrototypeEnded{head->id, p->wait_status};
@@ -102,6 +104,19 @@ Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototy
   const std::array<int, 5> fds{plan.get(), control.get(), stdio.in.get(), stdio.out.get(),
                                stdio.err.get()};
   return send_request(socket, RequestType::kJoin, id, prototype, fds);
+}
+
+Result<void> send_arm(const Fd& socket, std::uint64_t id, Millis cpu_time) {
+  return send_request(socket, RequestType::kArm, id, static_cast<std::uint32_t>(cpu_time.count()),
+                      {});
+}
+
+Result<void> send_usage(const Fd& socket, std::uint64_t id) {
+  return send_request(socket, RequestType::kUsage, id, 0, {});
+}
+
+Result<void> send_close(const Fd& socket, std::uint64_t id) {
+  return send_request(socket, RequestType::kClose, id, 0, {});
 }
 
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target) {

@@ -88,6 +88,11 @@ struct DeniedList {
   std::vector<Denied> denied;
 };
 
+// What a payload that joined has used since it was armed.
+struct Usage {
+  Ended so_far;  // `exited` is false
+};
+
 // A prototype has ended, whatever the reason. Payloads that came from it go on.
 struct PrototypeEnded {
   std::uint64_t id = 0;
@@ -96,7 +101,7 @@ struct PrototypeEnded {
 
 // Per launch or join: one Launched; then, if it has no error, one Ended (before it, a DeniedList if
 // any).
-using Event = std::variant<Hello, Launched, DeniedList, Ended, PrototypeEnded>;
+using Event = std::variant<Hello, Launched, DeniedList, Ended, PrototypeEnded, Usage>;
 
 struct Stdio {
   const Fd& in;
@@ -117,13 +122,21 @@ Result<void> send_prototype(const Fd& socket, std::uint32_t id, const Fd& comman
 // No new orders: it ends when it has served those it has.
 Result<void> send_drop_prototype(const Fd& socket, std::uint32_t id);
 // A child of the prototype joins a jail of `plan` (Spec::start == kJoin), with `control` as its
-// fd 3. Answered like a launch.
+// fd 3. Answered like a launch. The jail stays, with its files, when the payload has ended: a join
+// with the same id brings another one into it, and send_close ends it.
 Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototype, const Fd& plan,
                        const Fd& control, Stdio stdio);
 
+// For a payload that joined: limits and usage count from here. `cpu_time` in ms, 0: no limit.
+Result<void> send_arm(const Fd& socket, std::uint64_t id, Millis cpu_time);
+// Answered by a DeniedList, if any call was refused since send_arm, and a Usage.
+Result<void> send_usage(const Fd& socket, std::uint64_t id);
+// Ends the jail, and its payload if one is in it.
+Result<void> send_close(const Fd& socket, std::uint64_t id);
+
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target);  // 0 drops the pool
 Result<void> send_interrupt(const Fd& socket, std::uint64_t id);  // SIGINT to the payload's group
-Result<void> send_kill(const Fd& socket, std::uint64_t id);       // SIGKILL to the whole jail
+Result<void> send_kill(const Fd& socket, std::uint64_t id);       // SIGKILL to all processes
 
 // Next event, or nullopt when none is waiting (the socket is non-blocking). kProtocol/ECONNRESET
 // when the spawner has gone.

@@ -71,6 +71,8 @@ const char* advice(const SetupError& e) {
     case Step::kOpenSource:
     case Step::kMount:
       if (e.error == ENOENT) return "no such path on this host";
+      if (e.error == EINVAL && e.step == Step::kOpenSource)
+        return "it is, or leads to, the host's root or a file system of the kernel's";
       if (e.error == EACCES || e.error == EPERM) return "the sandbox uid can't read it";
       return nullptr;
     case Step::kProc:

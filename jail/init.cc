@@ -301,7 +301,16 @@ class Init {
     const auto r =
         receive_packet(control_.get(), std::as_writable_bytes(std::span(&order, 1)), received_);
     if (!r || received_.size != sizeof(order) || order.magic != kWireMagic) ::_exit(0);
-    if (order.type == OrderType::kSignal) ::kill(-payload_.pid(), order.number);
+    if (order.type != OrderType::kSignal) return;
+    if (plan_.header().start == Start::kExec) {
+      ::kill(-payload_.pid(), order.number);
+      return;
+    }
+    // A payload that joined is not our child; what it left behind is. kill(2): -1 spares us.
+    ::kill(-1, order.number);
+    while (::wait4(-1, nullptr, 0, nullptr) > 0 || errno == EINTR) {
+    }
+    report(ReportType::kSwept, {}, {});
   }
 
   void reap() {

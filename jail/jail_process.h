@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,7 +54,8 @@ struct Prototype {
   Fd orders;
 };
 
-enum class Stage : std::uint8_t { kMaking, kReady, kStarting, kRunning, kDying };
+// kParked: a payload that joined has ended; the jail waits for another, or to be closed.
+enum class Stage : std::uint8_t { kMaking, kReady, kStarting, kRunning, kParked, kDying };
 
 struct JailProcess {
   std::uint64_t serial = 0;
@@ -63,10 +65,15 @@ struct JailProcess {
   Fd pidfd;
   Fd control;
   Fd workdir;
-  std::array<Fd, kNamespaces> namespaces;  // until a payload has joined
-  Fd landlock;                             // likewise
+  std::array<Fd, kNamespaces> namespaces;  // for payloads that join, and for the next one
+  Fd landlock;
   JailFacts facts;
   std::unique_ptr<Joining> joining;
+  bool sweeping = false;            // init kills what the last payload left behind
+  CgroupStats armed;                // what the cgroup had counted then
+  std::optional<Millis> cpu_limit;  // instead of the plan's
+  std::chrono::steady_clock::time_point sample_at;
+  std::chrono::milliseconds sample_every{0};
   Cgroup cgroup;
   std::unique_ptr<Notify> notify;
   Stage stage = Stage::kMaking;

@@ -8,10 +8,12 @@
 #include "jail/mounts.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,6 +62,23 @@ Options tmpfs_options(std::uint64_t size, std::uint64_t inodes, std::uint32_t mo
   return o;
 }
 
+// The host's root, and file systems that are doors into the kernel. Policies refuse them by name; a
+// link may lead there all the same.
+bool is_never_bound(int source) {
+  struct stat st {};
+  struct stat root {};
+  struct statfs fs {};
+  if (::fstat(source, &st) != 0 || ::stat("/", &root) != 0 || ::fstatfs(source, &fs) != 0)
+    return true;
+  if (st.st_dev == root.st_dev && st.st_ino == root.st_ino) return true;
+  constexpr long kDoors[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
+                             CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
+                             SECURITYFS_MAGIC,    BPF_FS_MAGIC};
+  for (const long door : kDoors)
+    if (fs.f_type == door) return true;
+  return false;
+}
+
 class Builder {
  public:
   explicit Builder(const PlanView& plan) : plan_(plan) {}
@@ -88,7 +107,11 @@ class Builder {
       const PlanMount& m = mounts[i];
       if (m.kind != MountKind::kBind && m.kind != MountKind::kDevice) continue;
       sources_[i].reset(open_tree(AT_FDCWD, plan_.text(m.source), kTreeFlags));
-      if (sources_[i].valid()) continue;
+      if (sources_[i].valid()) {
+        if (m.kind == MountKind::kBind && is_never_bound(sources_[i].get()))
+          return fail(Step::kOpenSource, EINVAL, static_cast<std::uint16_t>(i));
+        continue;
+      }
       if (m.presence == Presence::kOptional && errno == ENOENT) continue;
       return fail(Step::kOpenSource, errno, static_cast<std::uint16_t>(i));
     }

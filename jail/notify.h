@@ -35,6 +35,11 @@ class Notify {
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] bool throttled() const { return total_ > kFreeAnswers; }
   [[nodiscard]] const std::vector<DeniedRecord>& records() const { return records_; }
+  // Counts, and answers at once, anew.
+  void forget() {
+    total_ = 0;
+    records_.clear();
+  }
 
   static constexpr std::uint64_t kFreeAnswers = 1000;
   static constexpr std::chrono::milliseconds kPause{10};

@@ -73,9 +73,9 @@ Bytes memory_of(int proc, pid_t pid) {
 
 }  // namespace
 
-Usage sample_tree(int proc, pid_t init) {
+Sampled sample_tree(int proc, pid_t init) {
   std::vector<pid_t> pids{init};
-  Usage usage;
+  Sampled usage;
   for (std::size_t i = 0; i < pids.size() && i < kMostProcesses; ++i) {
     add_children(proc, pids[i], pids);
     usage.cpu_time += cpu_of(proc, pids[i]);

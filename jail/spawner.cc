@@ -57,7 +57,7 @@ void Worker::turn() {
 int Worker::timeout() const {
   if (refill_due_) return 0;
   Clock::time_point due = Clock::time_point::max();
-  if (running_ > 0 || !leftovers_.empty()) due = next_tick_;
+  if (running_ > 0 || !leftovers_.empty() || orphaned_ > 0) due = next_tick_;
   if (refill_waits_) due = std::min(due, quiet_until_);
   for (const std::uint64_t serial : throttled_) {
     const auto it = jails_.find(serial);
@@ -110,6 +110,9 @@ void Worker::serve_caller() {
   if (request.type == RequestType::kDropPrototype)
     drop_prototype(static_cast<std::uint32_t>(request.id));
   if (request.type == RequestType::kJoin) join(request);
+  if (request.type == RequestType::kArm) arm(request.id, Millis(request.number));
+  if (request.type == RequestType::kUsage) tell_usage(request.id);
+  if (request.type == RequestType::kClose) close(request.id);
   if (request.type == RequestType::kInterrupt) interrupt(request.id);
   if (request.type == RequestType::kKill) kill_launch(request.id);
   for (std::size_t i = 0; i < received_.fd_count; ++i) received_.fds[i].reset();
@@ -214,19 +217,14 @@ JailProcess* Worker::find(std::uint64_t id) {
   return nullptr;
 }
 
+// All our children die, some of which we may not know yet: a payload whose prototype has just
+// cloned it. Init can't end before such a one is reaped.
 void Worker::end_all() {
   for (auto& [serial, jail] : jails_) end(jail);
-  for (auto& [id, prototype] : prototypes_) {
-    ::kill(prototype.pid, SIGKILL);
-    ::waitpid(prototype.pid, nullptr, 0);
+  for (auto& [id, prototype] : prototypes_) ::kill(prototype.pid, SIGKILL);
+  while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
   }
-  // A payload that joined is our child, and init can't end before it is reaped.
-  for (auto& [serial, jail] : jails_) {
-    if (jail.joining && jail.joining->pid > 0 && !jail.joining->reaped)
-      ::waitpid(jail.joining->pid, nullptr, 0);
-    ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
-    jail.cgroup.remove();
-  }
+  for (auto& [serial, jail] : jails_) jail.cgroup.remove();
 }
 
 int run_worker(Fd caller, Fd keeper, Hello hello, const Cgroups& cgroups, WorkerFacts facts) {

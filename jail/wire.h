@@ -1,20 +1,27 @@
 // The messages, all fixed structs in one SOCK_SEQPACKET datagram each, fds by SCM_RIGHTS.
 //
-//   caller -> spawner   Request kLaunch     plan, command, stdin, stdout, stderr, inputs...
-//                       Request kPool       plan             `number` = jails to keep ready
-//                       Request kPrototype  command, stdin, stdout, stderr, files...  `id` is new
-//                       Request kDropPrototype                 `id`
-//                       Request kJoin       plan, control, stdin, stdout, stderr  `number` =
-//                       prototype Request kInterrupt  -                SIGINT to the payload's
-//                       process group Request kKill       -                SIGKILL to the whole
-//                       jail
-//   spawner -> caller   Hello; Reply kLaunched (pidfd of init, workdir) | kEnded; DeniedPacket
-//                       Reply kPrototypeEnded
-//   spawner -> init     InitOrder kGo (id maps are written) | kStart (command, stdio, inputs...)
-//                       | kSignal (number)
-//   init -> spawner     InitReport kReady (workdir, seccomp listener if any; for a joined payload:
-//                       workdir, namespaces, Landlock ruleset if any) | kError
-//                       | kStarted | kExited
+// caller -> spawner: Request
+//   kLaunch         plan, command, stdin, stdout, stderr, inputs...
+//   kPool           plan; `number` = jails to keep ready
+//   kInterrupt      SIGINT to the payload's process group
+//   kKill           SIGKILL to all processes of the jail
+//   kPrototype      command, stdin, stdout, stderr, files...; `id` is new
+//   kDropPrototype  `id`
+//   kJoin           plan, control, stdin, stdout, stderr; `number` = prototype
+//   kArm            `number` = ms of CPU time from here
+//   kUsage          since kArm
+//   kClose          the jail that a payload joined ends
+// spawner -> caller: Hello; Reply kLaunched (pidfd of init, workdir), kEnded, kPrototypeEnded,
+//   kUsage; DeniedPacket
+// spawner -> init: InitOrder
+//   kGo             id maps are written
+//   kStart          command, stdio, inputs...
+//   kSignal         `number`
+// init -> spawner: InitReport
+//   kReady          workdir, seccomp listener if any; for payloads that join: workdir, namespaces,
+//                   Landlock ruleset if any
+//   kError, kStarted, kExited
+//   kSwept          what a joined payload left behind is dead
 //
 // Each side checks size, magic, type and number of fds; a message that breaks a rule ends the
 // connection (caller) or the jail (init). Same build on both sides: a version in Hello, no more.
@@ -45,7 +52,10 @@ enum class RequestType : std::uint32_t {
   kKill,
   kPrototype,
   kDropPrototype,
-  kJoin
+  kJoin,
+  kArm,
+  kUsage,
+  kClose
 };
 struct Request {
   std::uint32_t magic = kWireMagic;
@@ -55,7 +65,14 @@ struct Request {
   std::uint32_t unused = 0;
 };
 
-enum class ReplyType : std::uint32_t { kHello = 1, kLaunched, kEnded, kDenied, kPrototypeEnded };
+enum class ReplyType : std::uint32_t {
+  kHello = 1,
+  kLaunched,
+  kEnded,
+  kDenied,
+  kPrototypeEnded,
+  kUsage
+};
 struct ReplyHead {
   std::uint32_t magic = kWireMagic;
   ReplyType type{};
@@ -106,7 +123,7 @@ struct InitOrder {
   std::uint32_t unused = 0;
 };
 
-enum class ReportType : std::uint32_t { kReady = 1, kError, kStarted, kExited };
+enum class ReportType : std::uint32_t { kReady = 1, kError, kStarted, kExited, kSwept };
 struct InitReport {
   std::uint32_t magic = kWireMagic;
   ReportType type{};

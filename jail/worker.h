@@ -15,6 +15,7 @@
 #include "jail/cgroup.h"
 #include "jail/fd.h"
 #include "jail/jail_process.h"
+#include "jail/sample.h"
 #include "jail/wire.h"
 
 namespace jail {
@@ -87,15 +88,23 @@ class Worker {
   void join(const Request& request);
   void send_order(JailProcess& jail);
   void fail_join(JailProcess& jail, const SetupError& error);
+  void reap_strangers();
+  [[nodiscard]] bool is_ours(pid_t pid) const;
   void joined(JailProcess& jail, const JoinReply& reply);
   void serve_report(JailProcess& jail);
   void payload_ended(JailProcess& jail);
+  void park(JailProcess& jail);
+  void swept(JailProcess& jail);
+  void arm(std::uint64_t id, Millis cpu_time);
+  void tell_usage(std::uint64_t id);
+  void close(std::uint64_t id);
 
   // worker_limits.cc
   void serve_listener(JailProcess& jail, std::uint32_t events);
   void resume_listeners(Clock::time_point now);
   void tick(Clock::time_point now);
-  void sample(JailProcess& jail);
+  void sample(JailProcess& jail, Clock::time_point now);
+  Sampled sampled(const JailProcess& jail) const;
   std::uint64_t tmpfs_bytes(const JailProcess& jail, pid_t payload) const;
 
   Fd caller_;
@@ -113,6 +122,7 @@ class Worker {
   std::vector<std::uint64_t> throttled_;
   std::vector<Cgroup> leftovers_;
   std::size_t running_ = 0;
+  std::size_t orphaned_ = 0;   // jails that die with a payload in them we may not know
   bool refill_due_ = false;    // at once
   bool refill_waits_ = false;  // until quiet_until_
   Clock::time_point quiet_until_ = Clock::now();

@@ -86,6 +86,9 @@ void Worker::serve_init(JailProcess& jail) {
     case ReportType::kStarted:
       started(jail);
       break;
+    case ReportType::kSwept:
+      swept(jail);
+      break;
     case ReportType::kExited:
       exited(jail, report);
       // All of the payload is dead and reaped. What is left, the namespaces' own end, takes the
@@ -123,15 +126,20 @@ void Worker::exited(JailProcess& jail, const InitReport& report) {
 // Closing the lifeline ends init, and with it all of the jail; the signal makes it sure.
 void Worker::end(JailProcess& jail) {
   if (jail.stage == Stage::kRunning) --running_;
+  if (jail.stage != Stage::kDying && jail.joining && jail.joining->pid < 0) ++orphaned_;
   jail.stage = Stage::kDying;
   ::syscall(SYS_pidfd_send_signal, jail.pidfd.get(), SIGKILL, nullptr, 0);
 }
 
 // The first cause is the cause.
 void Worker::kill_for(JailProcess& jail, KillCause cause) {
-  if (jail.stage == Stage::kDying) return;
+  if (jail.stage == Stage::kDying || jail.stage == Stage::kParked) return;
   if (!jail.ended.exited && jail.ended.cause == KillCause::kNone) jail.ended.cause = cause;
-  end(jail);
+  // A jail that is kept outlives its payload; the rest follows from the payload's end.
+  if (jail.joining && jail.stage == Stage::kRunning)
+    ::syscall(SYS_pidfd_send_signal, jail.joining->pidfd.get(), SIGKILL, nullptr, 0);
+  else
+    end(jail);
 }
 
 // Init is dead, so everything of the jail is. Count, report, remove.
@@ -142,6 +150,7 @@ void Worker::bury(JailProcess& jail) {
   if (jail.stage == Stage::kRunning) --running_;
   if (jail.joining && jail.joining->pid > 0 && !jail.joining->reaped)
     ::waitpid(jail.joining->pid, nullptr, 0);
+  if (jail.stage == Stage::kDying && jail.joining && jail.joining->pid < 0) --orphaned_;
   ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
   if (jail.launch)
     report_end(jail);
@@ -182,9 +191,10 @@ void Worker::report_end(JailProcess& jail) {
 void Worker::fill_ended(JailProcess& jail) {
   Ended& e = jail.ended;
   e.id = *jail.launch;
-  const CgroupStats stats = jail.cgroup.stats();
-  e.oom_kills = stats.oom_kills;
-  e.process_limit_hits = stats.process_limit_hits;
+  CgroupStats stats = jail.cgroup.stats();
+  stats.cpu_time -= jail.armed.cpu_time;
+  e.oom_kills = stats.oom_kills - jail.armed.oom_kills;
+  e.process_limit_hits = stats.process_limit_hits - jail.armed.process_limit_hits;
   e.process_limit_hits_known = cgroups_.enforcer(Controller::kPids) != Enforcer::kNone;
   e.peak_memory = std::max(e.peak_memory, stats.peak_memory);
   const Enforcer memory = cgroups_.enforcer(Controller::kMemory);

@@ -95,10 +95,12 @@ void Worker::serve_prototype(std::uint32_t id) {
   if (!r || received_.size != sizeof(reply) || reply.magic != kWireMagic) return bury_prototype(id);
   const auto jail = jails_.find(reply.serial);
   if (jail != jails_.end() && jail->second.joining) return joined(jail->second, reply);
-  if (reply.pid > 0) {  // for a jail that is gone meanwhile: its namespace has killed it
-    ::kill(reply.pid, SIGKILL);
+  // For a jail that is gone meanwhile: its namespace has killed the payload, and reap_strangers may
+  // have been there before us.
+  siginfo_t info{};
+  const auto pid = static_cast<id_t>(reply.pid);
+  if (reply.pid > 0 && ::waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
     ::waitpid(reply.pid, nullptr, 0);
-  }
 }
 
 void Worker::bury_prototype(std::uint32_t id) {
@@ -126,7 +128,10 @@ void Worker::join(const Request& request) {
     return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
   if (prototypes_.count(request.number) == 0)
     return reply_launched(request.id, SetupError{Step::kPrototype, 0, ESRCH}, {});
-  JailProcess* jail = take_pooled(*plan);
+  JailProcess* jail = find(request.id);
+  if (jail != nullptr && (jail->stage != Stage::kParked || jail->joining))
+    return reply_launched(request.id, SetupError{Step::kProtocol, 3, EBUSY}, {});
+  if (jail == nullptr) jail = take_pooled(*plan);
   if (jail == nullptr) {
     const auto made = make(*plan);
     if (!made) return reply_launched(request.id, made.error(), {});
@@ -141,7 +146,8 @@ void Worker::join(const Request& request) {
   j.in = std::move(received_.fds[2]);
   j.out = std::move(received_.fds[3]);
   j.err = std::move(received_.fds[4]);
-  if (jail->stage != Stage::kReady) return;  // the order follows when it is
+  // Else the order follows when it is.
+  if (jail->stage == Stage::kMaking || jail->sweeping) return;
   jail->stage = Stage::kStarting;
   send_order(*jail);
 }
@@ -173,8 +179,7 @@ void Worker::send_order(JailProcess& jail) {
   const auto sent =
       send_struct(prototype->second.orders.get(), order, std::span(fds.data(), count));
   if (!sent) return fail_join(jail, {Step::kPrototype, 2, sent.error().error});
-  for (Fd* fd : {&j.control, &j.in, &j.out, &j.err, &jail.landlock}) fd->reset();
-  for (Fd& ns : jail.namespaces) ns.reset();
+  for (Fd* fd : {&j.control, &j.in, &j.out, &j.err}) fd->reset();
 }
 
 void Worker::fail_join(JailProcess& jail, const SetupError& error) {
@@ -182,9 +187,31 @@ void Worker::fail_join(JailProcess& jail, const SetupError& error) {
   end(jail);
 }
 
+// A payload whose prototype died between cloning it and telling us. pid_namespaces(7): its jail's
+// init can't end before we, its parent, have reaped it.
+void Worker::reap_strangers() {
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0) {
+    if (is_ours(info.si_pid)) return;  // comes by its own descriptor
+    ::waitpid(info.si_pid, nullptr, 0);
+    info.si_pid = 0;
+  }
+}
+
+bool Worker::is_ours(pid_t pid) const {
+  const auto is_jails = [pid](const auto& entry) {
+    const JailProcess& jail = entry.second;
+    return jail.pid == pid || (jail.joining && jail.joining->pid == pid);
+  };
+  const auto is_prototype = [pid](const auto& entry) { return entry.second.pid == pid; };
+  return std::any_of(jails_.begin(), jails_.end(), is_jails) ||
+         std::any_of(prototypes_.begin(), prototypes_.end(), is_prototype);
+}
+
 void Worker::joined(JailProcess& jail, const JoinReply& reply) {
-  if (reply.pid <= 0) return fail_join(jail, reply.error);
   Joining& j = *jail.joining;
+  if (jail.stage == Stage::kDying) return;  // reap_strangers sees to it
+  if (reply.pid <= 0) return fail_join(jail, reply.error);
   j.pid = reply.pid;
   // Ours, so its number is its own until we reap it.
   j.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, j.pid, 0)));
@@ -213,7 +240,7 @@ void Worker::serve_report(JailProcess& jail) {
   started(jail);
 }
 
-// The end of a payload that joined; what it left behind in its jail ends with init.
+// The end of a payload that joined. Its jail stays.
 void Worker::payload_ended(JailProcess& jail) {
   Joining& j = *jail.joining;
   int status = 0;
@@ -222,17 +249,72 @@ void Worker::payload_ended(JailProcess& jail) {
   j.reaped = true;
   unwatch(j.pidfd.get());
   if (jail.stage == Stage::kDying) return;
-  if (!jail.launched_sent)
-    return fail_join(jail, jail.error.value_or(SetupError{Step::kReport, 2, EPIPE}));
-  InitReport report;
-  report.wait_status = status;
-  const auto ms = [](const timeval& t) {
-    return static_cast<std::uint64_t>(t.tv_sec * 1000 + t.tv_usec / 1000);
-  };
-  report.cpu_ms = ms(usage.ru_utime) + ms(usage.ru_stime);
-  report.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
-  exited(jail, report);
-  end(jail);
+  if (!jail.launched_sent) return fail_join(jail, {Step::kReport, 2, EPIPE});
+  --running_;
+  if (jail.ended.cause == KillCause::kNone) {
+    InitReport report;
+    report.wait_status = status;
+    report.max_rss_kib = static_cast<std::uint64_t>(usage.ru_maxrss);
+    exited(jail, report);
+  }
+  report_end(jail);
+  park(jail);
+}
+
+void Worker::park(JailProcess& jail) {
+  throttled_.erase(std::remove(throttled_.begin(), throttled_.end(), jail.serial),
+                   throttled_.end());
+  if (jail.notify && jail.listening) unwatch(jail.notify->listener().get());
+  jail.notify.reset();
+  jail.listening = false;
+  jail.joining.reset();
+  jail.error.reset();
+  jail.ended = Ended{};
+  jail.launched_sent = jail.end_reported = false;
+  jail.stage = Stage::kParked;
+  InitOrder order;
+  order.type = OrderType::kSignal;
+  order.number = SIGKILL;
+  jail.sweeping = send_struct(jail.control.get(), order).has_value();
+  if (!jail.sweeping) end(jail);
+}
+
+void Worker::swept(JailProcess& jail) {
+  jail.sweeping = false;
+  if (!jail.joining || jail.stage != Stage::kParked) return;
+  jail.stage = Stage::kStarting;
+  send_order(jail);
+}
+
+void Worker::arm(std::uint64_t id, Millis cpu_time) {
+  JailProcess* jail = find(id);
+  if (jail == nullptr || !jail->joining) return;
+  jail->cgroup.reset_peak();
+  jail->armed = jail->cgroup.stats();
+  if (cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone)
+    jail->armed.cpu_time = sampled(*jail).cpu_time;
+  jail->ended = Ended{};
+  jail->cpu_limit = cpu_time;
+  jail->sample_every = kTick;
+  jail->sample_at = Clock::now() + kTick;
+  if (jail->notify) jail->notify->forget();
+}
+
+void Worker::tell_usage(std::uint64_t id) {
+  JailProcess* jail = find(id);
+  if (jail == nullptr || jail->stage != Stage::kRunning) return;
+  fill_ended(*jail);
+  if (jail->notify && !jail->notify->records().empty()) send_denied(*jail);
+  const EndedPacket packet{{kWireMagic, ReplyType::kUsage, id}, jail->ended};
+  if (!send_struct(caller_.get(), packet)) alive_ = false;
+}
+
+void Worker::close(std::uint64_t id) {
+  JailProcess* jail = find(id);
+  if (jail == nullptr || jail->stage == Stage::kDying) return;
+  if (jail->stage == Stage::kParked && !jail->joining) jail->end_reported = true;
+  if (jail->ended.cause == KillCause::kNone) jail->ended.cause = KillCause::kRequested;
+  end(*jail);
 }
 
 }  // namespace jail

@@ -48,31 +48,49 @@ void Worker::resume_listeners(Clock::time_point now) {
 
 void Worker::tick(Clock::time_point now) {
   next_tick_ = now + kTick;
+  if (orphaned_ > 0) reap_strangers();
   for (auto& [serial, jail] : jails_)
-    if (jail.stage == Stage::kRunning) sample(jail);
+    if (jail.stage == Stage::kRunning && now >= jail.sample_at) sample(jail, now);
   leftovers_.erase(
       std::remove_if(leftovers_.begin(), leftovers_.end(), [](Cgroup& c) { return c.remove(); }),
       leftovers_.end());
 }
 
-void Worker::sample(JailProcess& jail) {
+// Of what the kernel does not count for us. A payload that joined is not init's child.
+Sampled Worker::sampled(const JailProcess& jail) const {
+  Sampled usage = sample_tree(facts_.proc, jail.pid);
+  if (!jail.joining) return usage;
+  const Sampled joined = sample_tree(facts_.proc, jail.joining->pid);
+  usage.memory.value += joined.memory.value;
+  usage.cpu_time += joined.cpu_time;
+  usage.first = jail.joining->pid;
+  return usage;
+}
+
+// A jail that has used no processor since the last look is looked at less and less often: idle
+// sessions by the thousand must cost nothing.
+void Worker::sample(JailProcess& jail, Clock::time_point now) {
+  constexpr std::chrono::milliseconds kSeldom{1600};
   const PlanHeader& h = jail.plan->view.header();
   const bool no_memory = cgroups_.enforcer(Controller::kMemory) == Enforcer::kNone;
   const bool no_cpu = cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone;
   const CgroupStats stats = jail.cgroup.stats();
-  Usage usage;
-  if (no_memory || no_cpu) usage = sample_tree(facts_.proc, jail.pid);
+  Sampled usage;
+  if (no_memory || no_cpu) usage = sampled(jail);
   if (no_memory) {
     usage.memory.value += tmpfs_bytes(jail, usage.first);
     jail.ended.peak_memory = std::max(jail.ended.peak_memory, usage.memory);
     if (h.memory > 0 && usage.memory.value > h.memory) return kill_for(jail, KillCause::kMemory);
   }
   // v1 kills one process of many; half a program is no program (v2 has memory.oom.group).
-  if (stats.oom_kills > 0) return kill_for(jail, KillCause::kMemory);
-  const Millis cpu = no_cpu ? usage.cpu_time : stats.cpu_time;
+  if (stats.oom_kills > jail.armed.oom_kills) return kill_for(jail, KillCause::kMemory);
+  const Millis cpu = (no_cpu ? usage.cpu_time : stats.cpu_time) - jail.armed.cpu_time;
+  const bool idle = jail.joining && cpu == jail.ended.cpu_time;
+  jail.sample_every = idle ? std::min(kSeldom, jail.sample_every * 2) : kTick;
+  jail.sample_at = now + jail.sample_every;
   jail.ended.cpu_time = std::max(jail.ended.cpu_time, cpu);
-  if (h.cpu_time_ms > 0 && cpu.count() >= static_cast<std::int64_t>(h.cpu_time_ms))
-    kill_for(jail, KillCause::kCpuTime);
+  const Millis limit = jail.cpu_limit.value_or(Millis(static_cast<std::int64_t>(h.cpu_time_ms)));
+  if (limit.count() > 0 && cpu >= limit) kill_for(jail, KillCause::kCpuTime);
 }
 
 // What lies in the jail's writable tmpfs mounts. Looked up as the payload sees them: init can't be

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kBuffer = 128UL * 1024;
+constexpr jail::Bytes kMaxStream = jail::mib(256);  // kept in memory, and may never end
 
 Error cannot(const std::string& what, const std::string& name, int error, const char* mend) {
   return Error{ErrorKind::kFiles,
@@ -86,7 +88,9 @@ Result<jail::Fd> content_of_file(const std::string& path, jail::Bytes most) {
   if (S_ISDIR(info.st_mode)) {
     return fail(ErrorKind::kFiles, printable(path) + " is a directory; give a file");
   }
-  if (!S_ISREG(info.st_mode)) return content_of_stream(file.get(), path, most);
+  if (!S_ISREG(info.st_mode)) {
+    return content_of_stream(file.get(), path, std::min(most, kMaxStream));
+  }
   if (static_cast<std::uint64_t>(info.st_size) > most.value) {
     return tl::unexpected(too_large(path, most));
   }

@@ -265,9 +265,11 @@ Result<policies::Bind> parse_bind(const std::string& text) {
                                        " does not exist; give SRC or SRC:/absolute/target");
   }
   policies::Bind bind;
-  bind.source = fs::absolute(source, ignored).lexically_normal().string();
-  if (bind.source.size() > 1 && bind.source.ends_with('/')) bind.source.pop_back();
-  bind.target = target.empty() ? bind.source : target;
+  std::string named = fs::absolute(source, ignored).lexically_normal().string();
+  if (named.size() > 1 && named.ends_with('/')) named.pop_back();
+  bind.target = target.empty() ? named : target;
+  // What is shown is where the links lead, so that is what the rules must be asked about.
+  bind.source = fs::canonical(source, ignored).string();
   for (const std::string& path : {bind.source, bind.target}) {
     const std::string wrong = policies::refuse_path(path);
     if (!wrong.empty()) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "runner/session/boost_process.h"
@@ -71,14 +72,16 @@ class SpawnPlan {
                                POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
   }
 
-  // The child's pid, or an errno. Its environment is empty.
+  // The child's pid, or an errno. Its environment is empty, but for the one variable it reads.
   tl::expected<pid_t, int> start(const std::string& path) const {
     std::string name = path;
     const std::array<char*, 2> argv = {name.data(), nullptr};
-    const std::array<char*, 1> no_environment = {nullptr};
+    const char* cgroup = std::getenv("SANDGLASS_CGROUP");
+    std::string wish = cgroup == nullptr ? "" : std::string("SANDGLASS_CGROUP=") + cgroup;
+    const std::array<char*, 2> environment = {wish.empty() ? nullptr : wish.data(), nullptr};
     pid_t pid = 0;
-    const int error = ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(),
-                                    no_environment.data());
+    const int error =
+        ::posix_spawn(&pid, path.c_str(), &files_, &attributes_, argv.data(), environment.data());
     if (error != 0) return tl::unexpected(error);
     return pid;
   }

@@ -178,7 +178,9 @@ class Walk {
       return;
     }
     if (size > limits_.max_file) {
-      return skip(path, size_text(size) + " is over the limit of " + size_text(limits_.max_file) +
+      std::string shown = size_text(size);
+      if (shown == size_text(limits_.max_file)) shown = std::to_string(size.value) + "B";
+      return skip(path, shown + " is over the limit of " + size_text(limits_.max_file) +
                             " a file (files.max_file)");
     }
     if (collected_.harvest.written.size() >= limits_.files) {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/jail_client.h"
 #include "tests/support/leftovers.h"
@@ -80,27 +81,41 @@ struct Session {
 
   // What Python makes of the expression.
   [[nodiscard]] std::string ask(const std::string& expression) const {
-    if (::send(control.get(), expression.data(), expression.size(), MSG_NOSIGNAL) < 0)
-      return "gone";
+    say(expression);
+    return hear();
+  }
+  void say(const std::string& expression) const {
+    (void)::send(control.get(), expression.data(), expression.size(), MSG_NOSIGNAL);
+  }
+  [[nodiscard]] std::string hear() const {
     std::array<char, 65536> answer{};
     const ssize_t n = ::read(control.get(), answer.data(), answer.size());
     return n <= 0 ? "gone" : std::string(answer.data(), static_cast<std::size_t>(n));
   }
 };
 
-Session join(Spawner& spawner, const jail::Fd& plan, std::uint32_t prototype = kPrototype) {
-  static std::uint64_t id = 1000;
+// `into`: the jail of an earlier join, 0: a new one.
+Session join(Spawner& spawner, const jail::Fd& plan, std::uint32_t prototype = kPrototype,
+             std::uint64_t into = 0) {
+  static std::uint64_t last_id = 1000;
+  const std::uint64_t id = into != 0 ? into : ++last_id;
   int pair[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-  Session session{++id, jail::Fd(pair[0]), {}};
+  Session session{id, jail::Fd(pair[0]), {}};
   const jail::Fd theirs(pair[1]);
   const timeval patience{20, 0};
   ::setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   REQUIRE(jail::send_join(spawner.socket(), session.id, prototype, plan, theirs, {null, null, null})
               .has_value());
-  session.launched = spawner.launched(session.id);
-  return session;
+  for (;;) {
+    auto event = spawner.next(20s);
+    REQUIRE(event.has_value());
+    auto* launched = std::get_if<jail::Launched>(&*event);
+    if (launched == nullptr || launched->id != id) continue;
+    session.launched = std::move(*launched);
+    return session;
+  }
 }
 
 jail::Ended ended(Spawner& spawner, std::uint64_t id) {
@@ -171,8 +186,10 @@ TEST_CASE("joined payloads: ends, signals, and one prototype for many") {
     CHECK(first.exited);
     CHECK(WEXITSTATUS(first.wait_status) == 9);
     CHECK(two.ask("__import__('signal').getsignal(2).__name__") == "'default_int_handler'");
+    two.say("__import__('time').sleep(20)");
+    std::this_thread::sleep_for(300ms);  // into the call: between two, Python would end
     REQUIRE(jail::send_interrupt(spawner.socket(), two.id).has_value());
-    CHECK(two.ask("__import__('time').sleep(20)") == "'KeyboardInterrupt '");
+    CHECK(two.hear() == "'KeyboardInterrupt '");
     CHECK(two.ask("os.kill(os.getpid(), 11)") == "gone");
     const jail::Ended second = ended(spawner, two.id);
     CHECK((second.exited && WIFSIGNALED(second.wait_status) && WTERMSIG(second.wait_status) == 11));
@@ -181,6 +198,22 @@ TEST_CASE("joined payloads: ends, signals, and one prototype for many") {
     CHECK(three.ask("os.fork() or __import__('time').sleep(1000)") != "gone");
     CHECK(three.ask("os._exit(0)") == "gone");
     CHECK(ended(spawner, three.id).exited);
+    // Another payload comes into the same jail: files are there, processes of the last are not.
+    const Session again = join(spawner, plan, kPrototype, one.id);
+    REQUIRE_FALSE(again.launched.error.has_value());
+    CHECK(again.ask("x") == "'NameError '");
+    CHECK(again.ask("open('/mnt/data/kept', 'w').write('abc')") == "3");
+    CHECK(again.ask("os.fork() or __import__('time').sleep(1000)") != "gone");
+    REQUIRE(jail::send_kill(spawner.socket(), again.id).has_value());
+    CHECK(ended(spawner, again.id).cause == jail::KillCause::kRequested);
+    const Session last = join(spawner, plan, kPrototype, one.id);
+    CHECK(last.ask("read('/mnt/data/kept')") == "'abc'");
+    CHECK(last.ask("[attempt(lambda: os.kill(p, 0)) for p in range(2, os.getpid())].count(None)") ==
+          "0");
+    CHECK(join(spawner, plan, kPrototype, one.id).launched.error ==
+          jail::SetupError{jail::Step::kProtocol, 3, EBUSY});
+    REQUIRE(jail::send_close(spawner.socket(), one.id).has_value());
+    CHECK(ended(spawner, one.id).cause == jail::KillCause::kRequested);
     CHECK(spawner.stop() == 0);
   }
   CHECK(leftovers.found() == "");
@@ -214,4 +247,45 @@ TEST_CASE("a prototype that is missing, wrong, dead or dropped") {
   CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 0, ESRCH});
   CHECK(join(spawner, support::plan_of(base_spec()), kPrototype).launched.error ==
         SetupError{Step::kProtocol, 2, EINVAL});
+}
+
+TEST_CASE("limits and usage of a joined payload count from when it is armed") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  start_prototype(spawner);
+  jail::Spec spec = join_spec();
+  spec.totals.memory = jail::mib(128);
+  spec.totals.cpu_time = jail::Millis(600);
+  const Session session = join(spawner, support::plan_of(spec));
+  REQUIRE_FALSE(session.launched.error.has_value());
+  const std::string burn =
+      "(lambda end: [0 for _ in iter(lambda: __import__('time').process_time() < end, False)] and "
+      "0)"
+      "(__import__('time').process_time() + 0.3)";
+  for (int i = 0; i < 3; ++i) {  // together more than the limit
+    REQUIRE(jail::send_arm(spawner.socket(), session.id, jail::Millis(600)).has_value());
+    CHECK(session.ask(burn) == "0");
+    CHECK(session.ask("__import__('socket').socket()") == "'PermissionError 1'");
+    REQUIRE(jail::send_usage(spawner.socket(), session.id).has_value());
+    auto event = spawner.next(10s);
+    REQUIRE(event.has_value());
+    const auto* denied = std::get_if<jail::DeniedList>(&*event);
+    REQUIRE(denied != nullptr);
+    CHECK(denied->denied.size() == 1);
+    CHECK(denied->denied.front().count == 1);
+    event = spawner.next(10s);
+    REQUIRE(event.has_value());
+    const auto* usage = std::get_if<jail::Usage>(&*event);
+    REQUIRE(usage != nullptr);
+    CHECK(usage->so_far.denied_total == 1);
+    if (spawner.hello().cpu_time != jail::Enforcer::kRlimit) {
+      CHECK(usage->so_far.cpu_time.count() >= 280);
+      CHECK(usage->so_far.cpu_time.count() < 600);
+    }
+  }
+  REQUIRE(jail::send_arm(spawner.socket(), session.id, jail::Millis(200)).has_value());
+  CHECK(session.ask("[0 for _ in iter(int, 1)]") == "gone");
+  CHECK(ended(spawner, session.id).cause == jail::KillCause::kCpuTime);
 }

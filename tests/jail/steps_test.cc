@@ -69,7 +69,7 @@ SetupError with_program(Spawner& spawner, const std::string& program,
 // What a spawner says when it can't even say hello.
 SetupError first_words(support::SpawnerOptions options) {
   options.hello = support::SpawnerOptions::Hello::kLeave;
-  Spawner spawner(std::move(options));
+  Spawner spawner(options);
   auto event = spawner.next(std::chrono::seconds(10));
   if (!event) return {};
   const auto* launched = std::get_if<jail::Launched>(&*event);
@@ -99,6 +99,21 @@ TEST_CASE("open_source: missing, closed to the jail's uid, optional") {
   ::mkdir((closed / "in").c_str(), 0755);
   const jail::Mount inside = entry(MountKind::kBind, closed / "in", "/x");
   CHECK(with_mount(spawner, inside) == SetupError{Step::kOpenSource, kFirst, EACCES});
+}
+
+TEST_CASE("open_source: the host's root and the kernel's own file systems, by a link") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const support::TempDir folder;
+  ::chmod(folder.path().c_str(), 0755);
+  for (const char* path : {"/", "/proc", "/proc/sys", "/sys"}) {
+    INFO(path);
+    const std::string link = folder / "link";
+    REQUIRE(::symlink(path, link.c_str()) == 0);
+    CHECK(with_mount(spawner, entry(MountKind::kBind, link, "/x")) ==
+          SetupError{Step::kOpenSource, kFirst, EINVAL});
+    ::unlink(link.c_str());
+  }
 }
 
 TEST_CASE("mount: things that must not be bound") {

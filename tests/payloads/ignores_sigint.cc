@@ -2,11 +2,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <tuple>
 
 #include "report.h"
 
 int main() {
-  for (int s = 1; s < NSIG; ++s) ::signal(s, SIG_IGN);
+  for (int s = 1; s < NSIG; ++s) std::ignore = ::signal(s, SIG_IGN);
   payload::ready();
   while (true) ::pause();
 }

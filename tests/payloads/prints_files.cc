@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <tuple>
+
 #include "report.h"
 
 int main(int argc, char** argv) {
@@ -14,7 +16,7 @@ int main(int argc, char** argv) {
     char buffer[4096];
     ssize_t n = 0;
     while ((n = ::read(file, buffer, sizeof(buffer))) > 0)
-      std::fwrite(buffer, 1, static_cast<std::size_t>(n), stdout);
+      std::ignore = std::fwrite(buffer, 1, static_cast<std::size_t>(n), stdout);
     if (n < 0) std::printf("%s: %s\n", argv[i], payload::word(errno));
   }
 }

@@ -21,7 +21,7 @@ void told(const char* attempt, int error) { payload::say(attempt, payload::word(
 
 // Copies this program into the folder.
 std::string copy_of_self(const std::string& folder) {
-  const std::string copy = folder + "/copy";
+  std::string copy = folder + "/copy";
   const int from = ::open("/payloads/tries_the_walls", O_RDONLY);
   const int to = ::open(copy.c_str(), O_CREAT | O_WRONLY, 0755);
   char buffer[65536];

@@ -193,8 +193,9 @@ Run Spawner::run(const jail::Spec& spec, const std::vector<std::string>& argv,
   return finish(start(plan_of(spec), argv), patience);
 }
 
-Run Spawner::run(const jail::Spec& spec, jail::Command command, std::vector<jail::Fd> inputs) {
-  return finish(start(plan_of(spec), std::move(command), std::move(inputs)));
+Run Spawner::run(const jail::Spec& spec, const jail::Command& command,
+                 std::vector<jail::Fd> inputs) {
+  return finish(start(plan_of(spec), command, std::move(inputs)));
 }
 
 jail::Spec base_spec() {

@@ -21,6 +21,7 @@
 #include "jail/client.h"
 #include "jail/fd.h"
 #include "tests/support/sample_specs.h"
+#include "tests/support/sanitized.h"
 
 namespace support {
 
@@ -86,7 +87,7 @@ class Spawner {
   Run finish(const Launch& launch, milliseconds patience = seconds(30));
   Run run(const jail::Spec& spec, const std::vector<std::string>& argv,
           milliseconds patience = seconds(30));
-  Run run(const jail::Spec& spec, jail::Command command, std::vector<jail::Fd> inputs = {});
+  Run run(const jail::Spec& spec, const jail::Command& command, std::vector<jail::Fd> inputs = {});
 
   // Next event of any kind; nullopt after `patience`, or when the spawner has gone (see gone()).
   std::optional<jail::Event> next(milliseconds patience);
@@ -141,11 +142,5 @@ std::size_t count_fds(pid_t pid);  // 0 where we may not look
 
 // A path that the jail's uid can open: `path` itself, or a copy where its folders are closed.
 std::string public_path(const std::string& path);
-
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 }  // namespace support
