@@ -141,27 +141,35 @@ class Session:
 
     def _run(self, cell):
         body, value, silent = cell
-        if self._trace is not None:
-            _settrace(self._trace)
-        if self._profile is not None:
-            _setprofile(self._profile)
-        if body is not None:
-            if body.co_flags & _CO_COROUTINE:
-                self._await(_eval(body, self._names))
-            else:
-                _exec(body, self._names)
-        if value is not None:
-            shown = _eval(value, self._names)
-            if value.co_flags & _CO_COROUTINE:
-                shown = self._await(shown)
-            if shown is not None and not silent:
-                self._result(shown)
+        shown = None
+        try:
+            # A tracer that the user has set goes on in the next cell, but sees no frames of ours.
+            if self._trace is not None:
+                _settrace(self._trace)
+            if self._profile is not None:
+                _setprofile(self._profile)
+            if body is not None:
+                if body.co_flags & _CO_COROUTINE:
+                    self._await(_eval(body, self._names))
+                else:
+                    _exec(body, self._names)
+            if value is not None:
+                shown = _eval(value, self._names)
+                if value.co_flags & _CO_COROUTINE:
+                    shown = self._await(shown)
+        finally:
+            self._trace, self._profile = _gettrace(), _getprofile()
+            if self._trace is not None:
+                _settrace(None)
+            if self._profile is not None:
+                _setprofile(None)
+        if shown is not None and not silent:
+            self._result(shown)
         self._streams.flush_replaced()
 
     def _result(self, value):
         if not self._channel.is_ours():
             return
-        self._untrace()
         self._names["_"] = value
         data = self._figures.data_of(value)
         if data is None:
@@ -208,19 +216,8 @@ class Session:
                 pass
             self._limit = None
 
-    def _untrace(self):
-        trace, profile = _gettrace(), _getprofile()
-        if trace is not None:
-            _settrace(None)
-        if profile is not None:
-            _setprofile(None)
-        return trace, profile
-
     def _tidy(self, failure):
         """Takes back what user code may have changed under us."""
-        trace, profile = self._untrace()
-        if trace is not None or profile is not None or failure is not None:
-            self._trace, self._profile = trace, profile
         if not self._channel.is_ours():
             self._leave_child(failure)
         self._interrupts.install()

@@ -73,9 +73,10 @@ class Streams:
             setattr(self, "_flush_" + field, stream.flush)
         try:
             usable = not getattr(sys, name).closed
-        except Exception:
-            # Duck-typed streams have no `closed`; they must be able to write.
+        except AttributeError:  # duck-typed streams need not have `closed`
             usable = callable(getattr(getattr(sys, name, None), "write", None))
+        except Exception:  # ValueError: detached
+            usable = False
         if not usable:
             setattr(sys, name, getattr(self, field))
 
@@ -92,8 +93,9 @@ class Streams:
 
     def flush_replaced(self):
         """Runs user code if sys.stdout is no longer ours: only where an interrupt can end it."""
-        if sys.stdout is not self.out or sys.stderr is not self.err:
-            for stream in (sys.stdout, sys.stderr):
+        for name, ours in (("stdout", self.out), ("stderr", self.err)):
+            stream = getattr(sys, name, None)
+            if stream is not ours:
                 try:
                     stream.flush()
                 except Exception:
