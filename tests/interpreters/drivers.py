@@ -3,13 +3,13 @@
 import json
 import os
 import pathlib
+import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -29,24 +29,52 @@ def frame_of(message):
     return struct.pack("<I", len(data)) + data
 
 
-class Channel:
-    def __init__(self, end):
-        end.settimeout(PATIENCE)
-        self.end = end
-        self._buffer = b""
+class Wires:
+    """The host's ends. Whoever waits for a frame drains the pipes, as the host does: before a frame
+    is handled, all output that was written before it has been read."""
 
-    def receive(self):
-        """The next frame; EOFError at the end."""
-        while True:
-            if len(self._buffer) >= 4:
-                (size,) = struct.unpack("<I", self._buffer[:4])
-                if len(self._buffer) >= 4 + size:
-                    data, self._buffer = self._buffer[4:4 + size], self._buffer[4 + size:]
-                    return json.loads(data.decode("ascii"))
+    def __init__(self, end, out, err):
+        self.end = end
+        self.read = {out: bytearray(), err: bytearray()}
+        self._buffer = b""
+        self._open = {end.fileno(), out, err}
+        for fd in (out, err):
+            os.set_blocking(fd, False)
+
+    def _drain(self, fd):
+        try:
+            while data := os.read(fd, 1 << 16):
+                self.read[fd] += data
+            self._open.discard(fd)
+        except BlockingIOError:
+            pass
+
+    def turn(self, seconds):
+        """Waits until something has come, and takes it."""
+        ready = select.select(self._open, [], [], seconds)[0]
+        if self.end.fileno() in ready:
             more = self.end.recv(1 << 20)
             if not more:
                 raise EOFError
             self._buffer += more
+        for fd in self._open & set(self.read):
+            self._drain(fd)
+
+    def frame(self):
+        if len(self._buffer) >= 4:
+            (size,) = struct.unpack("<I", self._buffer[:4])
+            if len(self._buffer) >= 4 + size:
+                data, self._buffer = self._buffer[4:4 + size], self._buffer[4 + size:]
+                return json.loads(data.decode("ascii"))
+        return None
+
+    def receive(self):
+        """The next frame; EOFError at the end."""
+        deadline = time.monotonic() + PATIENCE
+        while (frame := self.frame()) is None:
+            assert time.monotonic() < deadline, "no frame"
+            self.turn(1)
+        return frame
 
 
 class Reply:
@@ -81,19 +109,9 @@ class Driver:
     def _start(self, end, out, err, encode):
         self._encode = encode
         self._number = 0
-        self._read = {1: bytearray(), 2: bytearray()}
-        for number, fd in ((1, out), (2, err)):
-            threading.Thread(target=self._drain, args=(fd, self._read[number]), daemon=True).start()
-        self.channel = Channel(end)
+        self._out, self._err = out, err
+        self.channel = Wires(end, out, err)
         self.ready = self.channel.receive()
-
-    @staticmethod
-    def _drain(fd, into):
-        try:
-            while data := os.read(fd, 1 << 16):
-                into += data
-        except OSError:
-            pass
 
     def send(self, code, stdin=None):
         self._number += 1
@@ -105,13 +123,13 @@ class Driver:
         while frames[-1]["ev"] != "end":
             frames.append(self.channel.receive())
         assert all(f["id"] == self._number for f in frames), frames
-        return Reply(frames, self.taken(1), self.taken(2))
+        return Reply(frames, self._taken(self._out), self._taken(self._err))
 
-    def taken(self, number):
-        """What came on a pipe since the last time. The driver has flushed: it is in the pipe."""
-        time.sleep(0.02)
-        data = bytes(self._read[number])
-        del self._read[number][:len(data)]
+    def _taken(self, fd):
+        """What came on a pipe since the last time."""
+        self.channel._drain(fd)
+        data = bytes(self.channel.read[fd])
+        self.channel.read[fd].clear()
         return data.decode("utf-8", "surrogateescape")
 
     def run(self, code, stdin=None):
@@ -124,9 +142,9 @@ class Driver:
 
     def wait_for_output(self, text):
         deadline = time.monotonic() + PATIENCE
-        while text.encode() not in self._read[1]:
-            assert time.monotonic() < deadline, (text, bytes(self._read[1]))
-            time.sleep(0.01)
+        while text.encode() not in self.channel.read[self._out]:
+            assert time.monotonic() < deadline, (text, self.channel.read)
+            self.channel.turn(1)
 
     def close(self):
         """Ends the driver by closing the channel; its exit status."""
