@@ -145,9 +145,7 @@ function evaluate() {
 }
 
 // An interrupt ends also a loop that never yields: what runs before the first await runs in here.
-const breakable = new vm.Script('(evaluate) => evaluate()', { filename: 'breakable' });
 const runBreakable = new vm.Script('__sandglass_evaluate()', { filename: 'breakable' });
-breakable.runInThisContext();
 
 function runInterruptible() {
   Object.defineProperty(globalThis, '__sandglass_evaluate', { value: evaluate, configurable: true });
