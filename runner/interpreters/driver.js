@@ -20,10 +20,33 @@ const MOST_IN = 64 << 20;
 const control = Number(process.argv[2]);
 process.argv = [process.execPath];
 
+// User code shares the built-in objects and may replace what is in them. What is used often is taken
+// now; where the driver fails all the same, it ends, and is not left waiting: see guarded().
+const { stringify, parse } = JSON;
+const { defineProperty } = Object;
+const { allocUnsafe, concat, from } = Buffer;
+const { writeSync, readFileSync } = fs;
+const schedule = setImmediate;
+const listeners = process.listeners.bind(process);
+const listen = process.on.bind(process);
+const reallyExit = process.reallyExit.bind(process);
+const uncurry = (method) => Function.prototype.call.bind(method);
+const replace = uncurry(String.prototype.replace);
+const slice = uncurry(Uint8Array.prototype.subarray);
+
+function guarded(step) {
+  return (...values) => {
+    try {
+      return step(...values);
+    } catch {
+      reallyExit(1);
+    }
+  };
+}
+
 // ---------------------------------------------------------------------------------- frames
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
-const { writeSync, readFileSync } = fs;
 
 function writeAll(bytes) {
   for (let done = 0; done < bytes.length;) {
@@ -37,22 +60,20 @@ function writeAll(bytes) {
 }
 
 function send(frame) {
-  const json = JSON.stringify(frame).replace(
-      /[\u007f-\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
-  const bytes = Buffer.allocUnsafe(4 + json.length);
+  const json = replace(
+      stringify(frame), /[\u007f-\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+  const bytes = allocUnsafe(4 + json.length);
   bytes.writeUInt32LE(json.length, 0);
   bytes.latin1Write(json, 4);
   writeAll(bytes);
 }
 
 // JSON parsers refuse an escape of half a surrogate pair.
-const wellFormed = (text) => text.replace(
-    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+const wellFormed = (text) => replace(
+    text, /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
     (c) => '\\u' + c.charCodeAt(0).toString(16));
 
 // ---------------------------------------------------------------------------------- ends
-
-const reallyExit = process.reallyExit.bind(process);
 
 class Exit {
   constructor(code) { this.code = code; }
@@ -84,7 +105,7 @@ function onInterrupt() {
 function keepHandlers() {
   for (const [event, handler] of [['uncaughtException', later], ['unhandledRejection', later],
     ['SIGINT', onInterrupt]]) {
-    if (!process.listeners(event).includes(handler)) process.on(event, handler);
+    if (listeners(event).indexOf(handler) < 0) listen(event, handler);
   }
 }
 
@@ -99,7 +120,7 @@ const box = { value: undefined };
 function openBridge() {
   const key = '__box' + Math.random();
   globalThis[key] = box;
-  post('Runtime.evaluate', { expression: `globalThis[${JSON.stringify(key)}]` }, (error, reply) => {
+  post('Runtime.evaluate', { expression: `globalThis[${stringify(key)}]` }, (error, reply) => {
     bridge = reply.result.objectId;
   });
   delete globalThis[key];
@@ -136,19 +157,19 @@ function evaluate() {
   const { expression, done } = running;
   post('Runtime.evaluate', {
     expression, replMode: true, awaitPromise: true, objectGroup: 'cell', silent: true,
-  }, (error, reply) => {
+  }, guarded((error, reply) => {
     if (error) return done({ thrown: error });
     const { exceptionDetails: details } = reply;
     const remote = details ? details.exception ?? reply.result : reply.result;
     valueOf(remote, (value) => done(details ? { thrown: value, details } : { value }));
-  });
+  }));
 }
 
 // An interrupt ends also a loop that never yields: what runs before the first await runs in here.
 const runBreakable = new vm.Script('__sandglass_evaluate()', { filename: 'breakable' });
 
 function runInterruptible() {
-  Object.defineProperty(globalThis, '__sandglass_evaluate', { value: evaluate, configurable: true });
+  defineProperty(globalThis, '__sandglass_evaluate', { value: evaluate, configurable: true });
   try {
     runBreakable.runInThisContext({ breakOnSigint: true });
   } catch (error) {
@@ -160,16 +181,16 @@ function runInterruptible() {
 }
 
 function giveInput(text) {
-  const input = Buffer.from(text ?? '');
+  const input = from(text ?? '');
   let stream = null;
-  Object.defineProperty(process, 'stdin', {
+  defineProperty(process, 'stdin', {
     configurable: true, enumerable: true,
     get: () => (stream ??= Readable.from(input.length ? [input] : [], { objectMode: false })),
   });
   fs.readFileSync = function (file, options) {
     if (file !== 0 && file !== '/dev/stdin') return readFileSync.apply(this, arguments);
     const encoding = typeof options === 'string' ? options : options?.encoding;
-    return encoding ? input.toString(encoding) : Buffer.from(input);
+    return encoding ? input.toString(encoding) : from(input);
   };
 }
 
@@ -216,11 +237,11 @@ function execute(request, next) {
       running = null;
       keepHandlers();
       // Rejections of this cell that nobody handles are reported before its end.
-      setImmediate(() => {
+      schedule(guarded(() => {
         finish(id, name, code, outcome, mine.exit);
         post('Runtime.releaseObjectGroup', { objectGroup: 'cell' }, () => {});
         next();
-      });
+      }));
     },
   };
   running = mine;
@@ -230,10 +251,10 @@ function execute(request, next) {
 // ---------------------------------------------------------------------------------- globals
 
 function define(name, get) {
-  Object.defineProperty(globalThis, name, {
+  defineProperty(globalThis, name, {
     configurable: true, get,
     set(value) {
-      Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+      defineProperty(globalThis, name, { value, writable: true, configurable: true });
     },
   });
 }
@@ -275,29 +296,29 @@ function serve() {
   let parts = [];
   let size = 0;
   let busy = false;
-  const turn = () => {
+  const turn = guarded(() => {
     if (busy || size < 4) return;
     if (waiting.length < 4) join();
     const length = waiting.readUInt32LE(0);
     if (length > MOST_IN) reallyExit(0);
     if (size < 4 + length) return;
     join();
-    const frame = waiting.subarray(4, 4 + length);
-    waiting = waiting.subarray(4 + length);
+    const frame = slice(waiting, 4, 4 + length);
+    waiting = slice(waiting, 4 + length);
     size = waiting.length;
     let request;
     try {
-      request = JSON.parse(frame.toString());
+      request = parse(frame.toString());
     } catch { /* as below */ }
     if (request?.op !== 'execute') reallyExit(0);
     busy = true;
     execute(request, () => { busy = false; turn(); });
-  };
+  });
   const join = () => {
-    if (parts.length) waiting = Buffer.concat([waiting, ...parts]);
+    if (parts.length) waiting = concat([waiting, ...parts]);
     parts = [];
   };
-  socket.on('data', (data) => { parts.push(data); size += data.length; turn(); });
+  socket.on('data', guarded((data) => { parts.push(data); size += data.length; turn(); }));
   socket.on('close', () => reallyExit(0));
   socket.on('error', () => reallyExit(0));
 }
