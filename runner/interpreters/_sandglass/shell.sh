@@ -11,8 +11,8 @@ __sandglass_traced='' __sandglass_count=0 __sandglass_id=0 __sandglass_text='' _
 
 # One frame: u32 little-endian length, JSON. All of it is short, and ASCII that we wrote.
 __sandglass_send() {
-  printf -v __sandglass_head '\\x%02x\\x%02x\\x00\\x00' $((${#1} & 255)) $((${#1} >> 8))
-  printf "$__sandglass_head%s" "$1" >&3 || builtin exit 1
+  builtin printf -v __sandglass_head '\\x%02x\\x%02x\\x00\\x00' $((${#1} & 255)) $((${#1} >> 8))
+  builtin printf "$__sandglass_head%s" "$1" >&3 || builtin exit 1
 }
 
 __sandglass_error() {  # NAME VALUE TRACEBACK
@@ -31,8 +31,9 @@ __sandglass_end() {  # STATUS EXIT_STATUS
 # Reads the next request: `execute ID CODE_BYTES STDIN_BYTES|-`, then the code, then the stdin.
 # Every failure here is the end of the channel.
 __sandglass_next() {
+  [[ ! $__sandglass_busy ]] || __sandglass_done 0  # the cell ended with a `break 2`
   __sandglass_open=''
-  IFS=' ' read -r -u 3 __sandglass_op __sandglass_id __sandglass_size __sandglass_given || return 1
+  IFS=' ' builtin read -r -u 3 __sandglass_op __sandglass_id __sandglass_size __sandglass_given || return 1
   [[ $__sandglass_op == execute && $__sandglass_id == +([0-9]) && $__sandglass_size == +([0-9]) &&
      $__sandglass_given == @(-|+([0-9])) ]] || return 1
   __sandglass_read "$__sandglass_size" || return 1
@@ -54,7 +55,7 @@ __sandglass_next() {
 
 __sandglass_read() {  # BYTES: into __sandglass_text
   __sandglass_text=''
-  [[ $1 == 0 ]] || LC_ALL=C IFS='' read -r -u 3 -N "$1" -d '' __sandglass_text
+  [[ $1 == 0 ]] || LC_ALL=C IFS='' builtin read -r -u 3 -N "$1" -d '' __sandglass_text
 }
 
 __sandglass_done() {  # STATUS
@@ -106,15 +107,14 @@ __sandglass_state() {
   declare -F | while read -r _ __sandglass_flag __sandglass_name; do
     case $__sandglass_flag in *x*) printf 'export -f %s\n' "$__sandglass_name" ;; esac
   done
-  alias -p
-  printf '%s\n' "$__sandglass_options"
+  builtin printf '%s\n' "$__sandglass_options"
 } 2>/dev/null
 
 __sandglass_leave() {
   __sandglass_code=$?
   builtin trap '' INT  # a second interrupt must not end the take-over
   [[ $BASHPID == "$$" && $__sandglass_busy ]] || builtin exit "$__sandglass_code"
-  __sandglass_options=$(set +o; shopt -p)
+  __sandglass_options=$(alias -p; set +o; shopt -p)
   case $- in *e*) __sandglass_options+=$'\nset -e' ;; esac
   case $- in *x*) __sandglass_traced=1 ;; esac
   __sandglass_options+=$'\nset +x'
@@ -153,7 +153,7 @@ builtin trap '' INT
 shopt -s extglob
 builtin trap '{ __sandglass_leave; } 8>&2 2>/dev/null' EXIT
 if [[ $# == 5 ]]; then
-  IFS='' read -r -d '' -u 9 __sandglass_text
+  IFS='' builtin read -r -d '' -u 9 __sandglass_text
   exec 9<&-
   eval "$__sandglass_text" 2>/dev/null
   __sandglass_count=$2 __sandglass_id=$3
