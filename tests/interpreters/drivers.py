@@ -14,7 +14,8 @@ import time
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "runner" / "interpreters"
-PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+PYTHON = os.environ.get("SANDGLASS_TEST_PYTHON") or (
+    "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable)
 PATIENCE = 20  # seconds; a driver that hangs fails its test
 
 

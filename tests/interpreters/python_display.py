@@ -52,6 +52,16 @@ class Bundles(DriverTest):
         self.assertEqual([(f["data"]["text/plain"], f["main"]) for f in reply.results],
                          [("1", False), ("'a'", False), ("3", True)])
 
+        data = self.run_code("display({'text/html': '<i>', 'image/png': b'p'}, raw=True)").results[0]["data"]
+        self.assertEqual(data, {"text/html": "<i>", "image/png": base64.b64encode(b"p").decode()})
+
+    def test_what_ipython_calls_display_is_ours(self):
+        self.run_code("import os\nos.makedirs('IPython/core')\nfor n in ('IPython', 'IPython/core'): open(n + '/__init__.py', 'w').close()\n"
+                      "open('IPython/core/display_functions.py', 'w').write('def display(*a): print(a)')\n"
+                      "open('IPython/display.py', 'w').write('from IPython.core.display_functions import *')")
+        reply = self.run_code("from IPython.display import display\ndisplay('shown')")
+        self.assertEqual((reply.out, reply.results[0]["data"]), ("", {"text/plain": "'shown'"}))
+
     def test_representations_that_misbehave(self):
         self.assertEqual(self.value("class B:\n    def __repr__(self): raise ValueError('no')\nB()"),
                          "<B: repr() raised ValueError: no>")

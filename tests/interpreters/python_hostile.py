@@ -47,6 +47,17 @@ class Interrupts(DriverTest):
             self.driver.interrupt(0.01)
             self.assertEqual(self.interrupted("while True: pass").status, "interrupted", code)
 
+    def test_alarms_left_behind(self):
+        self.run_code("import signal, time\ndef late(*a): raise TimeoutError('late')\nsignal.signal(signal.SIGALRM, late)\nsignal.setitimer(signal.ITIMER_REAL, 0.1); x = 1")
+        time.sleep(0.3)
+        reply = self.run_code("x")
+        self.assertEqual(reply.value, "1")
+        self.assertIn("TimeoutError, raised by a signal handler between executions, is ignored: late", reply.err)
+        self.fails("signal.setitimer(signal.ITIMER_REAL, 0.05); time.sleep(5)", "TimeoutError")
+        reply = self.run_code("signal.signal(signal.SIGALRM, lambda *a: display('tick'))\nsignal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)\n"
+                              "for i in range(300): display('x' * 10000)\nsignal.setitimer(signal.ITIMER_REAL, 0)")
+        self.assertEqual(sum(len(f["data"]["text/plain"]) > 9999 for f in reply.results), 300)
+
     def test_storm(self):
         """Interrupts at any moment: each execution ends once, with frames that are whole."""
         self.run_code("n = 0")

@@ -9,6 +9,8 @@ import os
 import time
 from _thread import allocate_lock, get_ident
 
+from _sandglass.interrupts import RUNNING
+
 MOST_IN = 64 << 20
 MOST_OUT = 16 << 20
 _READ_AT_ONCE = 1 << 20
@@ -19,6 +21,11 @@ _scan = json.JSONDecoder().scan_once
 
 def _refuse(value):
     raise TypeError("not JSON: " + type(value).__name__)
+
+
+def _is_from_the_system(error):
+    # Signal handlers like to raise TimeoutError, which is an OSError too, but has no errno.
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def _make_encoder():
@@ -60,6 +67,7 @@ class Channel:
         self._interrupts = interrupts
         self._lock = allocate_lock()
         self._main = get_ident()
+        self._waiting = None  # in the main thread, while it writes: what to write next
         self._pid = _getpid()
         # A child that user code forks is no driver. fork(2) made by C code is met by is_ours().
         if hasattr(os, "register_at_fork"):
@@ -80,8 +88,12 @@ class Channel:
                 return _read(self._fd, most)
             except BlockingIOError:  # user code made the descriptor non-blocking
                 _sleep(0.001)
-            except OSError:  # closed, or the host died: as good as an end
-                return b""
+            except BaseException as error:
+                if _is_from_the_system(error):  # closed, or the host died: as good as an end
+                    return b""
+                # A signal handler that user code left behind (an alarm, say) has raised. Nothing was
+                # read, and no cell is there to end.
+                self._stray(error)
 
     def receive(self):
         """The next request; None at the end of the channel."""
@@ -119,18 +131,44 @@ class Channel:
             with self._lock:
                 self._write_all(data)
             return True
+        if self._waiting is not None:
+            # A signal handler of user code displays something while a frame is being written.
+            self._waiting.append(data)
+            return True
         before = self._interrupts.hold()
+        self._waiting = [data]
+        raised = None
         with self._lock:
-            self._write_all(data)
+            while self._waiting:
+                raised = self._write_all(self._waiting.pop(0)) or raised
+        self._waiting = None
+        if raised is not None:
+            if before != RUNNING:
+                self._stray(raised)
+            else:
+                self._interrupts.state = before
+                raise raised
         self._interrupts.resume(before)
         return True
 
     def _write_all(self, data):
+        """Returns what a signal handler has raised meanwhile: half a frame must not stay half."""
         done = 0
+        raised = None
         while done < len(data):
             try:
                 done += _write(self._fd, data[done:] if done else data)
             except BlockingIOError:
                 _sleep(0.001)
-            except OSError:
-                _exit(1)  # nobody listens any more, and half a frame must not be followed by another
+            except BaseException as error:
+                if _is_from_the_system(error):
+                    _exit(1)  # nobody listens any more
+                raised = error
+        return raised
+
+    def _stray(self, error):
+        try:
+            os.write(2, ("%s, raised by a signal handler between executions, is ignored: %s\n" % (
+                type(error).__name__, error)).encode("utf-8", "backslashreplace"))
+        except Exception:
+            pass

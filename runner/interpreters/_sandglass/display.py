@@ -78,12 +78,12 @@ def render(value):
     if type(value) in _PLAIN or value is None:
         return {"text/plain": plain(value)}, {}
     data, metadata = {}, {}
-    bundle = _call(value, "_repr_mimebundle_", include=None, exclude=None)
-    if isinstance(bundle, tuple) and len(bundle) == 2:
-        bundle, extra = bundle
+    whole = _call(value, "_repr_mimebundle_", include=None, exclude=None)
+    if isinstance(whole, tuple) and len(whole) == 2:
+        whole, extra = whole
         _merge_metadata(metadata, extra)
-    if isinstance(bundle, dict):
-        _merge(data, value, bundle)
+    if isinstance(whole, dict):
+        _merge(data, value, whole)
     for mime, name in _METHODS:
         if mime in data:
             continue
@@ -98,8 +98,16 @@ def render(value):
     return data, metadata
 
 
-def _merge(data, value, bundle):
-    for mime, made in bundle.items():
+def bundle(value):
+    """The data of a value that is a bundle already."""
+    data = {}
+    if isinstance(value, dict):
+        _merge(data, value, value)
+    return data or {"text/plain": plain(value)}
+
+
+def _merge(data, value, made_by_mime):
+    for mime, made in made_by_mime.items():
         try:
             text = _as_text(mime, made)
         except Exception as error:

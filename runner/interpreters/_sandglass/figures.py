@@ -1,6 +1,6 @@
 """matplotlib figures: shown at the end of an execution, or by plt.show(), without being asked for.
 
-matplotlib is never imported from here; pyplot is adapted when user code, or the prototype, has.
+matplotlib is never imported from here; pyplot is adapted when user code, or the prototype, does so.
 """
 from _sandglass.private import builtins as __builtins__
 
@@ -10,48 +10,17 @@ from binascii import b2a_base64
 
 from _sandglass.channel import clean
 from _sandglass.errors import type_name
+from _sandglass.imports import when_imported
 
 _PYPLOT = "matplotlib.pyplot"
 _find = sys.modules.get
-
-
-class _Finder:
-    """On sys.meta_path until pyplot is imported: lets it be, and adapts it once it is complete."""
-
-    def __init__(self, adapt):
-        self._adapt = adapt
-
-    def find_spec(self, name, path=None, target=None):
-        if name != _PYPLOT:
-            return None
-        for finder in list(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None:
-                self._follow(spec)
-                return spec
-        return None
-
-    def _follow(self, spec):
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            self._adapt(module)
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-
-        spec.loader.exec_module = exec_module
 
 
 class Figures:
     def __init__(self, show):
         """show(data, metadata) sends one result."""
         self._show = show
-        pyplot = _find(_PYPLOT)
-        if pyplot is not None:
-            self._adapt(pyplot)
-        else:
-            sys.meta_path.insert(0, _Finder(self._adapt))
+        when_imported(_PYPLOT, self._adapt)
 
     def _adapt(self, pyplot):
         def show(*_args, **_kwargs):
@@ -59,7 +28,6 @@ class Figures:
             self.flush()
 
         pyplot.show = show
-        pyplot.close  # what flush() needs: fail here rather than there
 
     def data_of(self, value):
         """The bundle of a Figure, else None."""

@@ -9,8 +9,9 @@ import types
 from _sandglass import errors
 from _sandglass.cells import Compiler, NotSupported
 from _sandglass.channel import Channel, clean, encode
-from _sandglass.display import frame, render
+from _sandglass.display import bundle, frame, render
 from _sandglass.figures import Figures
+from _sandglass.imports import when_imported
 from _sandglass.interrupts import Interrupts
 from _sandglass.streams import Streams
 
@@ -45,14 +46,25 @@ class Session:
         self._trace = self._profile = None
         self._limit = None
 
-        def display(*values, **_options):
-            """Shows values as a notebook does: tables, images, HTML, or their repr."""
+        def display(*values, raw=False, metadata=None, **_options):
+            """Shows values as a notebook does: tables, images, HTML, or their repr.
+
+            raw: the values are dictionaries from MIME types to data."""
             for value in values:
-                self._display(value)
+                if raw:
+                    self._show(bundle(value), {})
+                else:
+                    self._display(value)
 
         display.__qualname__ = "display"
         display.__module__ = "builtins"
         _shared.display = display
+
+        def adapt(module):
+            module.display = display
+
+        # What `from IPython.display import display` gives, where IPython is installed.
+        when_imported("IPython.core.display_functions", adapt)
 
     # ------------------------------------------------------------------------------------ frames
 
