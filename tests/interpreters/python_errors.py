@@ -10,7 +10,7 @@ class Errors(DriverTest):
         self.run_code("def f(x):\n    y = x\n    return 1 / y\n")
         error = self.fails("a = 1\n\nf(0)", "ZeroDivisionError")
         self.assertEqual(error["value"], "division by zero")
-        lines = error["traceback"].splitlines()
+        lines = [line for line in error["traceback"].splitlines() if not set(line) <= set(" ~^")]
         self.assertEqual(lines[:3], [
             "Traceback (most recent call last):",
             '  File "<cell 2>", line 3, in <module>', "    f(0)"])
@@ -38,20 +38,22 @@ class Errors(DriverTest):
         text = self.fails("try:\n    input()\nexcept Exception:\n    {}['k']", "KeyError")["traceback"]
         self.assertIn("During handling of the above exception", text)
         self.assertNotIn("_sandglass", text)
+        self.fails("e = ValueError('loop'); e.__cause__ = e\nraise e", "ValueError")
+        if self.value("'ExceptionGroup' in dir(__builtins__)") == "False":
+            return  # Python 3.10
         text = self.fails("raise ExceptionGroup('g', [ValueError('v'), KeyError('k')])", "ExceptionGroup")["traceback"]
         self.assertIn("ValueError: v", text)
         self.assertIn("KeyError: 'k'", text)
-        self.fails("e = ValueError('loop'); e.__cause__ = e\nraise e", "ValueError")
 
     def test_length_is_bounded(self):
         error = self.fails("def f(): f()\nf()", "RecursionError")
         self.assertLess(len(error["traceback"]), 5000)
         error = self.fails("def a(): b()\ndef b(): a()\na()", "RecursionError")
-        self.assertLess(len(error["traceback"]), 70000)
+        self.assertLess(len(error["traceback"]), 20000)
         self.assertIn("characters left out", error["traceback"])
         error = self.fails("raise ValueError('x' * 50_000_000)", "ValueError")
         self.assertLess(len(error["value"]), 20000)
-        self.assertLess(len(error["traceback"]), 70000)
+        self.assertLess(len(error["traceback"]), 20000)
         self.fails("import sys\nsys.setrecursionlimit(50000)\ndef g(n): return g(n - 1) if n else 1/0\ng(15000)", "ZeroDivisionError")
         self.fails("e = None\nfor i in range(5000):\n    n = ValueError(i); n.__cause__ = e; e = n\nraise e", "ValueError")
 

@@ -5,8 +5,8 @@ const util = require('node:util');
 
 const { inspect } = util;
 const MOST_OUT = 16 << 20;
-const MOST_TRACEBACK = 64 << 10;
-const MOST_VALUE = 16 << 10;
+const MOST_TRACEBACK = 16 << 10;
+const MOST_VALUE = 8 << 10;
 
 function cut(text, most) {
   if (text.length <= most) return text;

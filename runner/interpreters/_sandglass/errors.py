@@ -6,8 +6,8 @@ import traceback
 
 from _sandglass.channel import clean
 
-MOST_TRACEBACK = 64 << 10
-MOST_VALUE = 16 << 10
+MOST_TRACEBACK = 16 << 10
+MOST_VALUE = 8 << 10
 _MOST_FRAMES = 2000
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _name_of = type.__dict__["__name__"].__get__
