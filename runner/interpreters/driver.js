@@ -79,7 +79,7 @@ class Exit {
   constructor(code) { this.code = code; }
 }
 
-let running = null; // the execution under way: {id, name, done(reply), exit}
+let running = null; // the execution under way: {name, exit, begin(), done(outcome)}
 
 process.exit = function exit(code) {
   const status = Number(code ?? process.exitCode ?? 0) & 0xff;
@@ -155,6 +155,8 @@ function asExpression(code) {
 
 function evaluate() {
   const { expression, done } = running;
+  // Not before: while vm exchanges the handlers of SIGINT, one that comes ends the process.
+  running.begin();
   post('Runtime.evaluate', {
     expression, replMode: true, awaitPromise: true, objectGroup: 'cell', silent: true,
   }, guarded((error, reply) => {
@@ -225,16 +227,20 @@ function execute(request, next) {
   const number = ++count;
   const name = `<cell ${number}>`;
   const code = String(request.code ?? '');
-  send({ ev: 'begin', id, n: number });
   keepHandlers();
   giveInput(request.stdin);
   const mine = {
-    id, name, exit: null,
+    name, exit: null,
+    begin() {
+      send({ ev: 'begin', id, n: number });
+      mine.begin = () => {};
+    },
     // A source's name must not contain a blank; describe() puts it back into tracebacks.
     expression: asExpression(rewriteImports(code)) + `\n//# sourceURL=<cell_${number}>`,
     done(outcome) {
       if (running !== mine) return; // a second end, or what an interrupted cell still came to
       running = null;
+      mine.begin();
       keepHandlers();
       // Rejections of this cell that nobody handles are reported before its end.
       schedule(guarded(() => {
@@ -312,7 +318,8 @@ function serve() {
     } catch { /* as below */ }
     if (request?.op !== 'execute') reallyExit(0);
     busy = true;
-    execute(request, () => { busy = false; turn(); });
+    // One turn of the event loop later: it still delivers an interrupt meant for the last cell.
+    schedule(() => schedule(guarded(() => execute(request, () => { busy = false; turn(); }))));
   });
   const join = () => {
     if (parts.length) waiting = concat([waiting, ...parts]);

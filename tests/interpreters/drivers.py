@@ -61,13 +61,16 @@ class Wires:
         for fd in self._open & set(self.read):
             self._drain(fd)
 
+    def has_frame(self):
+        head = self._buffer[:4]
+        return len(head) == 4 and len(self._buffer) >= 4 + struct.unpack("<I", head)[0]
+
     def frame(self):
-        if len(self._buffer) >= 4:
-            (size,) = struct.unpack("<I", self._buffer[:4])
-            if len(self._buffer) >= 4 + size:
-                data, self._buffer = self._buffer[4:4 + size], self._buffer[4 + size:]
-                return json.loads(data.decode("ascii"))
-        return None
+        if not self.has_frame():
+            return None
+        end = 4 + struct.unpack("<I", self._buffer[:4])[0]
+        data, self._buffer = self._buffer[4:end], self._buffer[end:]
+        return json.loads(data.decode("ascii"))
 
     def receive(self):
         """The next frame; EOFError at the end."""
@@ -140,6 +143,17 @@ class Driver:
     def interrupt(self, after=0.3):
         time.sleep(after)
         os.killpg(self.process.pid, signal.SIGINT)
+
+    def insist(self):
+        """Interrupts until the execution ends, as the host does."""
+        for _ in range(PATIENCE * 4):
+            os.killpg(self.process.pid, signal.SIGINT)
+            deadline = time.monotonic() + 0.25
+            while time.monotonic() < deadline:
+                self.channel.turn(0.05)
+                if self.channel.has_frame():
+                    return self.finish()
+        raise AssertionError("not interrupted")
 
     def wait_for_output(self, text):
         deadline = time.monotonic() + PATIENCE
