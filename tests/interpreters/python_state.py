@@ -94,6 +94,13 @@ class State(DriverTest):
         self.assertEqual(self.run_code("async def leave(): exit(4)\nawait leave()").code, 4)
         self.lives()
 
+    def test_await_where_no_event_loop_can_be_made(self):
+        self.run_code("import asyncio, selectors, os\nclass None_:\n    def __init__(self): raise PermissionError(1, 'Operation not permitted')\n"
+                      "selectors.DefaultSelector = None_")
+        reply = self.run_code("await asyncio.sleep(0)")
+        self.assertEqual((reply.error["name"], reply.err), ("RuntimeError", ""))
+        self.assertIn("Operation not permitted", reply.error["value"])
+
     def test_nothing_of_ours_is_in_the_way(self):
         self.assertEqual(self.value("sorted(n for n in globals() if n[:2] != '__')"), "[]")
         self.assertEqual(self.value("import sys; [m for m in sys.modules if 'sandglass' in m or m == 'driver']"), "[]")

@@ -194,13 +194,18 @@ class Session:
         import asyncio
 
         if self._loop is None or self._loop.is_closed():
+            # Where a loop can't be made, asyncio prints a complaint about the half-made one.
+            hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
             try:
                 self._loop = asyncio.new_event_loop()
             except OSError as error:
                 coroutine.close()
+                error.__traceback__ = None  # lets go of the half-made loop now
                 raise RuntimeError(
                     "top-level await needs an event loop, which this sandbox does not allow "
                     "(%s)" % error) from None
+            finally:
+                sys.unraisablehook = hook
         asyncio.set_event_loop(self._loop)
         task = self._loop.create_task(coroutine)
         try:

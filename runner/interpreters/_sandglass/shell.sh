@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2059  # formats are made here
+# shellcheck disable=SC2059,SC2064,SC2209,SC2154  # formats are made here; trap passes on; exit is a word
 # The functions of driver.sh. All names of ours start with __sandglass_.
 #
 # What ends a shell (exit, set -e, an unset variable under set -u, an interrupt) can't be caught
