@@ -1,6 +1,7 @@
 // Runs in the prototype and in its child. After clone: no allocation.
 #include "jail/join.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/keyctl.h>
@@ -132,6 +133,28 @@ pid_t clone_as_sibling() {
   return static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, tid, nullptr));
 }
 
+// An interpreter has things to do around a fork; CPython's are found by name, where there is one.
+class ForkHooks {
+ public:
+  ForkHooks()
+      : before_(find("PyOS_BeforeFork")),
+        parent_(find("PyOS_AfterFork_Parent")),
+        child_(find("PyOS_AfterFork_Child")) {}
+  void before() const { call(before_); }
+  void in_parent() const { call(parent_); }
+  void in_child() const { call(child_); }
+
+ private:
+  using Hook = void (*)();
+  static Hook find(const char* name) { return reinterpret_cast<Hook>(::dlsym(RTLD_DEFAULT, name)); }
+  static void call(Hook hook) {
+    if (hook != nullptr) hook();
+  }
+  Hook before_;
+  Hook parent_;
+  Hook child_;
+};
+
 // The choice of pid namespace stays until the next order makes its own: the way back to the
 // prototype's is not open, since the host owns it.
 JoinReply serve(const JoinOrder& order, Received& got) {
@@ -153,6 +176,7 @@ JoinReply serve(const JoinOrder& order, Received& got) {
 
 int sandglass_join(int orders) {
   using namespace jail;
+  static const ForkHooks hooks;
   static Received got;
   JoinOrder order;
   const auto r = receive_packet(orders, std::as_writable_bytes(std::span(&order, 1)), got);
@@ -162,12 +186,15 @@ int sandglass_join(int orders) {
   if (got.fd_count < kJoinFds + order.tasks) {
     reply.error = SetupError{Step::kProtocol, 0, EBADMSG};
   } else {
+    hooks.before();
     reply = serve(order, got);
     if (reply.pid == 0) {
       Fd(orders).reset();
       Child(order, got).join();
+      hooks.in_child();
       return 1;
     }
+    hooks.in_parent();
   }
   for (std::size_t i = 0; i < got.fd_count; ++i) got.fds[i].reset();
   got.fd_count = 0;

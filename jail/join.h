@@ -54,6 +54,7 @@ struct JoinReport {
 extern "C" {
 // Waits for one order on the socket `orders` and serves it. Returns 0 in the prototype; 1 in the
 // child, which is in its jail then, with stdin, stdout and stderr in place, its control channel as
-// fd 3 and nothing else open; -1 when there will be no more orders.
+// fd 3 and nothing else open; -1 when there will be no more orders. CPython's PyOS_BeforeFork,
+// PyOS_AfterFork_Parent and PyOS_AfterFork_Child are called around the fork: with the GIL held.
 __attribute__((visibility("default"))) int sandglass_join(int orders);
 }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,7 +26,8 @@ namespace {
 constexpr int kOrdersFd = 3;
 
 // In the child of the worker. It keeps the worker's credentials: setns(2) into a jail asks for the
-// owner of the jail's user namespace. A namespace of its own takes the network away.
+// owner of the jail's user namespace. Namespaces of its own take the network away, and the host's
+// /tmp.
 [[noreturn]] void become_prototype(const CommandView& command, const Received& got,
                                    const Fd& orders, pid_t worker) {
   // prctl(2): sent when the thread that forked us ends; the worker has only one.
@@ -37,7 +39,11 @@ constexpr int kOrdersFd = 3;
   const int files = static_cast<int>(got.fd_count) - 4;
   const Fd high(::fcntl(orders.get(), F_DUPFD_CLOEXEC, kHigh));
   bool ok = high.valid() && set_streams(got.fds[1], got.fds[2], got.fds[3]).has_value();
-  ok = ok && start_session().has_value() && ::unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0;
+  ok = ok && start_session().has_value() &&
+       ::unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS) == 0;
+  // What its libraries write, a cache of fonts say, goes with it.
+  ok = ok && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+       ::mount("tmp", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64m") == 0;
   ok = ok && ::dup2(high.get(), kOrdersFd) == kOrdersFd && ::chdir("/") == 0;
   for (int i = 0; i < files; ++i)
     ok = ok && ::fcntl(got.fds[4 + static_cast<std::size_t>(i)].get(), F_DUPFD_CLOEXEC,

@@ -253,6 +253,13 @@ def main():
     options = parser.parse_args()
     began = time.perf_counter()
     orders = Orders(options.control_fd)
+
+    def tell(**event):
+        if options.join:  # the orders are the library's
+            print(json.dumps(event), flush=True)
+        else:
+            orders.send(**event)
+
     os.set_inheritable(options.control_fd, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     session = driver.load()
@@ -265,14 +272,13 @@ def main():
         if threads() != 1:
             raise Fatal("warming up started a thread, so payloads can't be forked")
     except Fatal as error:
-        orders.send(ev="failed", id=None, error=str(error))
+        tell(ev="failed", id=None, error=str(error))
         sys.exit(1)
     gc.enable()
     gc.collect()
     gc.freeze()  # else a payload's first full collection writes to, and so copies, every page
-    orders.send(
-        ev="ready", version=sys.version.split()[0], preloaded=preloaded, missing=missing + unwarmed,
-        ms=round((time.perf_counter() - began) * 1000))
+    tell(ev="ready", version=sys.version.split()[0], preloaded=preloaded,
+         missing=missing + unwarmed, ms=round((time.perf_counter() - began) * 1000))
     sys.stdout.flush()
     sys.stderr.flush()
 

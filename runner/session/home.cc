@@ -17,8 +17,10 @@ Result<Home> find_home() {
   }
   const std::string self(buffer.data(), static_cast<std::size_t>(length));
   const std::string bin = self.substr(0, self.rfind('/'));
-  const std::string share = bin.substr(0, bin.rfind('/')) + "/share/sandglass";
-  return Home{bin + "/sandglass-spawner", share + "/policies", share};
+  const std::string prefix = bin.substr(0, bin.rfind('/'));
+  const std::string share = prefix + "/share/sandglass";
+  return Home{bin + "/sandglass-spawner", share + "/policies", share,
+              prefix + "/lib/sandglass/sandglass-join.so"};
 }
 
 }  // namespace runner

@@ -169,15 +169,44 @@ Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& com
                                        LaunchListener& listener) {
   const std::uint64_t id = ++last_id_;
   const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
-  if (!sent) {
-    if (auto reason = last_words()) return tl::unexpected(std::move(*reason));
-    return tl::unexpected(spawner_error(
-        "the spawner does not answer: " + jail::errno_name(sent.error().error) + "; try again",
-        sent.error()));
-  }
+  if (!sent) return tl::unexpected(unsent(sent.error()));
   listeners_[id] = &listener;
   return id;
 }
+
+Error Launcher::unsent(const jail::SetupError& error) {
+  if (auto reason = last_words()) return std::move(*reason);
+  return spawner_error(
+      "the spawner does not answer: " + jail::errno_name(error.error) + "; try again", error);
+}
+
+Result<std::uint32_t> Launcher::start_prototype(const jail::Fd& command, jail::Stdio stdio,
+                                                std::span<const jail::Fd> files) {
+  const std::uint32_t id = ++last_prototype_;
+  const auto sent = jail::send_prototype(socket_, id, command, stdio, files);
+  if (!sent) return tl::unexpected(unsent(sent.error()));
+  return id;
+}
+
+Result<std::uint64_t> Launcher::join(std::uint32_t prototype, const jail::Fd& plan,
+                                     const jail::Fd& control, jail::Stdio stdio,
+                                     LaunchListener& listener, std::uint64_t into) {
+  const std::uint64_t id = into != 0 ? into : ++last_id_;
+  const auto sent = jail::send_join(socket_, id, prototype, plan, control, stdio);
+  if (!sent) return tl::unexpected(unsent(sent.error()));
+  listeners_[id] = &listener;
+  return id;
+}
+
+void Launcher::drop_prototype(std::uint32_t id) { (void)jail::send_drop_prototype(socket_, id); }
+void Launcher::pool(const jail::Fd& plan, std::uint32_t target) {
+  (void)jail::send_pool(socket_, plan, target);
+}
+void Launcher::arm(std::uint64_t id, jail::Millis cpu_time) {
+  (void)jail::send_arm(socket_, id, cpu_time);
+}
+void Launcher::ask_usage(std::uint64_t id) { (void)jail::send_usage(socket_, id); }
+void Launcher::close_jail(std::uint64_t id) { (void)jail::send_close(socket_, id); }
 
 // Why a spawner that has gone has gone: what it wrote last can still be read.
 std::optional<Error> Launcher::last_words() {
@@ -229,6 +258,11 @@ void Launcher::dispatch(jail::Event event) {
     if (LaunchListener* listener = find(list->id)) listener->on_denied(std::move(list->denied));
   } else if (auto* ended = std::get_if<jail::Ended>(&event)) {
     if (LaunchListener* listener = take(ended->id)) listener->on_ended(*ended);
+  } else if (auto* usage = std::get_if<jail::Usage>(&event)) {
+    if (LaunchListener* listener = find(usage->so_far.id)) listener->on_usage(usage->so_far);
+  } else if (auto* prototype = std::get_if<jail::PrototypeEnded>(&event)) {
+    if (prototype_ended_)
+      prototype_ended_(static_cast<std::uint32_t>(prototype->id), prototype->wait_status);
   }
 }
 

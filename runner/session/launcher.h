@@ -32,6 +32,8 @@ class LaunchListener {
   virtual void on_denied(std::vector<jail::Denied> denied) = 0;
   virtual void on_ended(const jail::Ended& ended) = 0;
   virtual void on_lost(const Error& error) = 0;
+  // The answer to ask_usage().
+  virtual void on_usage(const jail::Ended& /*so_far*/) {}
 
  protected:
   ~LaunchListener() = default;
@@ -53,6 +55,22 @@ class Launcher {
   // `listener` must live until its end or forget(). Returns the launch's id.
   Result<std::uint64_t> launch(const jail::Fd& plan, const jail::Fd& command, jail::Stdio stdio,
                                std::span<const jail::Fd> inputs, LaunchListener& listener);
+
+  // Sessions. A prototype's end is told to `on_prototype_ended`; join(): `into` is the id of an
+  // earlier join whose payload has ended and whose jail is to be used again, 0: a new jail. See
+  // jail/client.h for the rest.
+  using PrototypeEnded = std::function<void(std::uint32_t id, int wait_status)>;
+  Result<std::uint32_t> start_prototype(const jail::Fd& command, jail::Stdio stdio,
+                                        std::span<const jail::Fd> files);
+  void drop_prototype(std::uint32_t id);
+  void on_prototype_ended(PrototypeEnded call) { prototype_ended_ = std::move(call); }
+  Result<std::uint64_t> join(std::uint32_t prototype, const jail::Fd& plan, const jail::Fd& control,
+                             jail::Stdio stdio, LaunchListener& listener, std::uint64_t into = 0);
+  void pool(const jail::Fd& plan, std::uint32_t target);
+  void arm(std::uint64_t id, jail::Millis cpu_time);
+  void ask_usage(std::uint64_t id);
+  void close_jail(std::uint64_t id);
+
   void interrupt(std::uint64_t id);  // SIGINT to the payload's process group
   void kill(std::uint64_t id);       // SIGKILL to the whole jail
   void forget(std::uint64_t id) { listeners_.erase(id); }
@@ -74,6 +92,7 @@ class Launcher {
   void on_launched(jail::Launched launched);
   void lose(const Error& error);
   std::optional<Error> last_words();
+  Error unsent(const jail::SetupError& error);
   [[nodiscard]] LaunchListener* find(std::uint64_t id) const;
   [[nodiscard]] LaunchListener* take(std::uint64_t id);
 
@@ -84,6 +103,8 @@ class Launcher {
   std::optional<jail::Hello> hello_;
   std::map<std::uint64_t, LaunchListener*> listeners_;
   std::uint64_t last_id_ = 0;
+  std::uint32_t last_prototype_ = 0;
+  PrototypeEnded prototype_ended_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

@@ -29,14 +29,10 @@ constexpr std::uint32_t kPrototype = 7;
 constexpr const char* kScript = R"(
 import ctypes, os, sys
 join = ctypes.PyDLL("/proc/self/fd/5").sandglass_join
-api = ctypes.pythonapi
 secret = "of the prototype"
 got = 0
 while got == 0:
-    api.PyOS_BeforeFork()
     got = join(3)
-    if got == 1: api.PyOS_AfterFork_Child()
-    else: api.PyOS_AfterFork_Parent()
 if got < 0: sys.exit(0)
 def attempt(call):
     try: return call()

@@ -1,0 +1,5 @@
+"""prototype.py, when the folder is one file."""
+
+import prototype
+
+prototype.main()

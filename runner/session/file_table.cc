@@ -1,0 +1,231 @@
+#include "runner/session/file_table.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sha256.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include "runner/text.h"
+
+namespace runner {
+namespace {
+
+using Kind = Refusal::Kind;
+
+tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = "") {
+  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
+}
+
+// openat2(2): beneath the workdir, through no link, and without waiting for a FIFO's other end.
+jail::Fd open_beneath(const jail::Fd& workdir, const std::string& path, std::uint64_t flags,
+                      std::uint64_t mode = 0) {
+  open_how how{};
+  how.flags = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return jail::Fd(
+      static_cast<int>(::syscall(SYS_openat2, workdir.get(), path.c_str(), &how, sizeof(how))));
+}
+
+std::string hex(const std::uint8_t* bytes, std::size_t count) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    text += kDigits[bytes[i] >> 4U];
+    text += kDigits[bytes[i] & 0xfU];
+  }
+  return text;
+}
+
+std::string sha256_of(const jail::Fd& file) {
+  SHA2_CTX context;
+  ::SHA256Init(&context);
+  std::array<std::uint8_t, 65536> buffer;
+  off_t at = 0;
+  for (;;) {
+    const ssize_t n = ::pread(file.get(), buffer.data(), buffer.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    ::SHA256Update(&context, buffer.data(), static_cast<std::size_t>(n));
+    at += n;
+  }
+  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest;
+  ::SHA256Final(digest.data(), &context);
+  return hex(digest.data(), digest.size());
+}
+
+// Empty, or what is wrong with it.
+std::string wrong_name(const std::string& name) {
+  if (name.empty() || name == "." || name == "..") return "a file needs a name";
+  if (name.size() > NAME_MAX) return "the name is longer than 255 bytes";
+  if (name.find('/') != std::string::npos) return "the name has a \"/\": it must not be a path";
+  if (name.find('\0') != std::string::npos) return "the name has a zero byte";
+  return "";
+}
+
+}  // namespace
+
+std::string new_id(std::string_view prefix) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t got = 0; got < bytes.size();) {
+    const ssize_t n = ::getrandom(bytes.data() + got, bytes.size() - got, 0);
+    if (n > 0) got += static_cast<std::size_t>(n);
+  }
+  return std::string(prefix) + hex(bytes.data(), bytes.size());
+}
+
+FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
+  Changes changes;
+  for (auto& [path, known] : known_) known.seen = false;
+  CollectLimits limits = limits_;
+  limits.files = limits_.entries;  // all are looked at; what is new is counted here
+  const auto deliver = [&](const std::string& path, const jail::Fd& file,
+                           jail::Bytes size) -> tl::expected<void, Undelivered> {
+    struct stat st {};
+    if (::fstat(file.get(), &st) != 0)
+      return tl::unexpected(Undelivered{Undelivered::Then::kSkip, jail::errno_name(errno)});
+    auto [it, is_new] = known_.try_emplace(path);
+    Known& known = it->second;
+    known.seen = true;
+    const bool same = !is_new && known.inode == st.st_ino && known.file.bytes == size.value &&
+                      known.changed_s == st.st_ctim.tv_sec &&
+                      known.changed_ns == st.st_ctim.tv_nsec;
+    if (same) return {};
+    if (changes.files.size() >= limits_.files) {
+      if (is_new) known_.erase(it);
+      return tl::unexpected(
+          Undelivered{Undelivered::Then::kSkip, "more than " + std::to_string(limits_.files) +
+                                                    " files of one execution (files.outputs)"});
+    }
+    if (is_new) {
+      known.file.id = new_id("cfile_");
+      known.file.container_id = container_id_;
+      known.file.path = workdir_ + "/" + path;
+      known.order = ++last_order_;
+    }
+    known.file.created_at = now;
+    known.file.source = File::Source::kAssistant;
+    known.file.bytes = size.value;
+    known.file.sha256 = sha256_of(file);
+    known.inode = st.st_ino;
+    known.changed_s = st.st_ctim.tv_sec;
+    known.changed_ns = st.st_ctim.tv_nsec;
+    changes.files.push_back(known.file);
+    return {};
+  };
+  Collected collected = collect(workdir, limits, {}, deliver);
+  changes.skipped = std::move(collected.harvest.skipped);
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.seen; });
+  return changes;
+}
+
+Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
+                            std::string_view content, std::int64_t now) {
+  if (const std::string wrong = wrong_name(name); !wrong.empty())
+    return refuse(Kind::kInvalid, wrong, "file");
+  if (content.size() > limits_.max_file.value)
+    return refuse(Kind::kTooLarge,
+                  "the file is over the limit of " + size_text(limits_.max_file) + " a file",
+                  "file");
+  // unlink first: what lies there may be a link, or open in the payload.
+  (void)::unlinkat(workdir.get(), name.c_str(), 0);
+  const jail::Fd file = open_beneath(workdir, name, O_CREAT | O_EXCL | O_RDWR, 0666);
+  if (!file.valid())
+    return refuse(errno == EISDIR || errno == EEXIST ? Kind::kInvalid : Kind::kUnavailable,
+                  errno == EISDIR || errno == EEXIST
+                      ? "a folder of that name is there already; choose another name"
+                      : "the file cannot be made: " + jail::errno_name(errno),
+                  "file");
+  (void)::fchmod(file.get(), 0666);  // whoever the payload is, it may change it
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t n = ::write(file.get(), content.data() + done, content.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int error = errno;
+      (void)::unlinkat(workdir.get(), name.c_str(), 0);
+      return refuse(Kind::kTooLarge,
+                    error == ENOSPC ? "the container's workdir is full"
+                                    : "the file cannot be written: " + jail::errno_name(error),
+                    "file");
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  struct stat st {};
+  (void)::fstat(file.get(), &st);
+  Known known;
+  known.file = File{new_id("cfile_"),    container_id_,  workdir_ + "/" + name, content.size(), now,
+                    File::Source::kUser, sha256_of(file)};
+  known.inode = st.st_ino;
+  known.changed_s = st.st_ctim.tv_sec;
+  known.changed_ns = st.st_ctim.tv_nsec;
+  known.order = ++last_order_;
+  known_[name] = known;
+  return known.file;
+}
+
+const File* FileTable::find(std::string_view id) const {
+  const auto it = std::find_if(known_.begin(), known_.end(),
+                               [&](const auto& entry) { return entry.second.file.id == id; });
+  return it == known_.end() ? nullptr : &it->second.file;
+}
+
+Answer<std::string> FileTable::content(const jail::Fd& workdir, std::string_view id) const {
+  const File* file = find(id);
+  if (file == nullptr) return refuse(Kind::kNotFound, "no such file in this container", "file_id");
+  const jail::Fd open = open_beneath(workdir, file->path.substr(workdir_.size() + 1), O_RDONLY);
+  struct stat st {};
+  if (!open.valid() || ::fstat(open.get(), &st) != 0 || !S_ISREG(st.st_mode))
+    return refuse(Kind::kNotFound, "the file is not there any more", "file_id");
+  if (static_cast<std::uint64_t>(st.st_size) > limits_.max_file.value)
+    return refuse(Kind::kTooLarge, "the file has grown over the limit of " +
+                                       size_text(limits_.max_file) + " a file");
+  std::string bytes(static_cast<std::size_t>(st.st_size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n =
+        ::pread(open.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+Answer<void> FileTable::remove(const jail::Fd& workdir, std::string_view id) {
+  const auto it = std::find_if(known_.begin(), known_.end(),
+                               [&](const auto& entry) { return entry.second.file.id == id; });
+  if (it == known_.end())
+    return refuse(Kind::kNotFound, "no such file in this container", "file_id");
+  const std::string& path = it->first;
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  const jail::Fd parent = open_beneath(workdir, folder, O_PATH | O_DIRECTORY);
+  if (parent.valid())
+    (void)::unlinkat(parent.get(), path.substr(slash == std::string::npos ? 0 : slash + 1).c_str(),
+                     0);
+  known_.erase(it);
+  return {};
+}
+
+std::vector<File> FileTable::all() const {
+  std::vector<const Known*> sorted;
+  sorted.reserve(known_.size());
+  for (const auto& [path, known] : known_) sorted.push_back(&known);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Known* a, const Known* b) { return a->order < b->order; });
+  std::vector<File> files;
+  files.reserve(sorted.size());
+  for (const Known* known : sorted) files.push_back(known->file);
+  return files;
+}
+
+}  // namespace runner

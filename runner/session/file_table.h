@@ -1,0 +1,57 @@
+// The files of one container: what lies in its workdir, by ids that last. What is there was
+// arranged by code nobody has read; it is looked at as workdir.h says. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jail/fd.h"
+#include "runner/service.h"
+#include "runner/session/workdir.h"
+
+namespace runner {
+
+class FileTable {
+ public:
+  FileTable(std::string container_id, std::string workdir, CollectLimits limits)
+      : container_id_(std::move(container_id)), workdir_(std::move(workdir)), limits_(limits) {}
+
+  struct Changes {
+    std::vector<File> files;  // made or changed since the last look
+    std::vector<Skipped> skipped;
+  };
+  // Looks through the workdir. Files that are gone leave the table.
+  Changes look(const jail::Fd& workdir, std::int64_t now);
+
+  // Writes a file into the workdir. kInvalid for a name that is none, kTooLarge over max_file.
+  Answer<File> put(const jail::Fd& workdir, const std::string& name, std::string_view content,
+                   std::int64_t now);
+  [[nodiscard]] const File* find(std::string_view id) const;
+  [[nodiscard]] Answer<std::string> content(const jail::Fd& workdir, std::string_view id) const;
+  Answer<void> remove(const jail::Fd& workdir, std::string_view id);
+  // In the order of their making.
+  [[nodiscard]] std::vector<File> all() const;
+
+ private:
+  struct Known {
+    File file;
+    std::uint64_t inode = 0;
+    std::int64_t changed_s = 0;
+    std::int64_t changed_ns = 0;
+    std::uint64_t order = 0;
+    bool seen = false;
+  };
+  std::string container_id_;
+  std::string workdir_;
+  CollectLimits limits_;
+  std::map<std::string, Known> known_;  // by path below the workdir
+  std::uint64_t last_order_ = 0;
+};
+
+// "cfile_" and the like, and 128 random bits in hex.
+std::string new_id(std::string_view prefix);
+
+}  // namespace runner

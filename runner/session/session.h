@@ -1,0 +1,97 @@
+// One container's live part: its jail, the interpreter in it, and the executions that wait for it,
+// one after the other. An interpreter that ends is followed by a fresh one in the same jail: files
+// stay, variables do not, and the outcome says which.
+//
+// Nothing a frame says is believed but what only concerns the code itself: that it ended, and
+// whether by an exception. Time, memory, signals and refused calls come from the spawner.
+// One event loop, its thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/policy.h"
+#include "runner/service.h"
+#include "runner/session/denied.h"
+#include "runner/session/file_table.h"
+#include "runner/session/interpreter.h"
+
+namespace runner {
+
+// What all sessions of one policy share, and outlives them.
+struct SessionPlan {
+  policies::Policy policy;
+  jail::Fd plan;
+  RuleOf rule_of;
+  std::function<std::uint32_t()> prototype;  // the one to join from now; 0: none
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kMostQueued = 16;
+
+  struct Events {
+    std::function<std::int64_t()> touch;         // activity: returns the new expires_at
+    std::function<void(const Error& why)> lost;  // its jail is gone, with all that was in it
+  };
+
+  Session(boost::asio::io_context& io, Launcher& launcher, std::shared_ptr<const SessionPlan> plan,
+          const std::string& container_id, Events events);
+  ~Session();
+
+  // Takes an interpreter that is ready.
+  void adopt(std::unique_ptr<Interpreter> interpreter);
+  // Ends everything: running and waiting executions finish as `word`.
+  void close(Word word, const std::string& text);
+
+  Answer<std::unique_ptr<ExecutionHandle>> execute(ExecuteWish wish, ExecutionSink sink);
+  Answer<void> interrupt();
+  [[nodiscard]] bool is_busy() const { return running_ != nullptr || !queue_.empty(); }
+
+  FileTable& files() { return files_; }
+  [[nodiscard]] const jail::Fd& workdir() const { return workdir_; }
+
+  struct Execution;
+
+ private:
+  friend struct Execution;
+  void listen();
+  void start_next();
+  void begin(Execution& execution);
+  void on_frame(const boost::json::object& frame);
+  void on_output(StreamOf stream, std::string_view bytes);
+  void on_usage(const jail::Ended& so_far);
+  void on_ended(const Result<jail::Ended>& how);
+  void act(Act act);
+  void press();
+  void finish(Outcome outcome);
+  void tell(const ExecutionEvent& event);
+  void restart(const Result<jail::Ended>& how);
+  Outcome judge(const jail::Ended& ended);
+
+  boost::asio::io_context& io_;
+  Launcher& launcher_;
+  std::shared_ptr<const SessionPlan> plan_;
+  Events events_;
+  FileTable files_;
+  jail::Fd workdir_;
+  std::unique_ptr<Interpreter> interpreter_;
+  std::uint64_t jail_id_ = 0;
+  std::deque<std::shared_ptr<Execution>> queue_;
+  std::shared_ptr<Execution> running_;
+  std::vector<jail::Denied> denied_;
+  std::uint64_t last_number_ = 0;
+  int restarts_ = 0;  // in a row
+  bool closed_ = false;
+  boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer pressing_;
+};
+
+}  // namespace runner
