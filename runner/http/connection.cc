@@ -77,7 +77,7 @@ Connection::~Connection() {
 }
 
 void Connection::start() {
-  place_ = room_->open.insert(room_->open.end(), weak_from_this());
+  place_ = room_->open.insert(room_->open.end(), shared_from_this());
   boost::system::error_code ignored;
   socket_.non_blocking(true, ignored);
   to_idle();

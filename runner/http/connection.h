@@ -38,7 +38,8 @@ struct Room {
   std::vector<char> scratch;  // what is read is taken out at once
   std::uint64_t body_bytes = 0;
   bool is_stopping = false;
-  std::list<std::weak_ptr<Connection>> open;  // the idle ones longest idle first
+  // Held here until abandon(). Of the idle ones the longest idle stands first.
+  std::list<std::shared_ptr<Connection>> open;
   std::function<void()> on_closed;
 };
 
@@ -106,7 +107,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   boost::asio::steady_timer timer_;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point timer_at_ = Clock::time_point::max();
-  std::list<std::weak_ptr<Connection>>::iterator place_;
+  std::list<std::shared_ptr<Connection>>::iterator place_;
 
   Phase phase_ = Phase::kIdle;
   std::string in_;  // read and not yet used

@@ -167,6 +167,8 @@ std::size_t RequestReader::feed(std::string_view bytes) {
                              ", the limit here");
     } else if (error == BeastError::header_limit) {
       parser.broken(431, "the header is larger than " + size_text(jail::Bytes{kMaxHeader}));
+    } else if (error == BeastError::bad_version) {
+      parser.broken(505, "HTTP/1.1 is spoken here");
     } else {
       parser.broken(400, "this is not HTTP/1.1: " + error.message());
     }

@@ -29,6 +29,7 @@ Server::Server(Key /*key*/, boost::asio::io_context& loop, std::shared_ptr<Room>
 
 Server::~Server() {
   room_->on_closed = nullptr;
+  abandon_all();
   if (acceptor_.is_open() && address_.kind == Address::Kind::kUnix) {
     (void)::unlink(address_.host.c_str());
   }
@@ -92,14 +93,12 @@ void Server::on_accepted(boost::asio::generic::stream_protocol::socket socket) {
 
 // Idle connections must not keep new ones out: the one idle for longest makes room.
 bool Server::evict_idle() {
-  for (const auto& weak : room_->open) {
-    const auto connection = weak.lock();
-    if (!connection || !connection->is_idle()) continue;
-    ++room_->metrics.connections_evicted;
-    connection->abandon();
-    return true;
-  }
-  return false;
+  const auto idle = std::find_if(room_->open.begin(), room_->open.end(),
+                                 [](const auto& connection) { return connection->is_idle(); });
+  if (idle == room_->open.end()) return false;
+  ++room_->metrics.connections_evicted;
+  (*idle)->abandon();
+  return true;
 }
 
 void Server::stop(std::function<void()> done) {
@@ -111,22 +110,23 @@ void Server::stop(std::function<void()> done) {
   room_->on_closed = [this] {
     if (room_->open.empty()) finish();
   };
-  const auto open = room_->open;  // stop() takes out of the list
-  for (const auto& weak : open) {
-    if (const auto connection = weak.lock()) connection->stop();
-  }
+  const auto open = room_->open;  // they take themselves out of it
+  for (const auto& connection : open) connection->stop();
   if (room_->open.empty()) return finish();
   timer_.expires_after(room_->options.timeouts.shutdown);
   timer_.async_wait([this](const auto& aborted) {
     if (aborted) return;
-    const auto left = room_->open;
-    for (const auto& weak : left) {
-      if (const auto connection = weak.lock()) connection->abandon();
-    }
+    abandon_all();
   });
 }
 
+void Server::abandon_all() {
+  const auto open = room_->open;
+  for (const auto& connection : open) connection->abandon();
+}
+
 void Server::finish() {
+  if (!on_stopped_) return;
   room_->on_closed = nullptr;
   timer_.cancel();
   // By way of the loop: the connection that closed last is still in its own call.

@@ -48,6 +48,7 @@ class Server {
   void accept();
   void on_accepted(boost::asio::generic::stream_protocol::socket socket);
   bool evict_idle();
+  void abandon_all();
   void finish();
 
   std::shared_ptr<Room> room_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runner/text.h"
+#include "runner/wire/duplicate_name.h"
 #include "runner/wire/outcome_json.h"
 
 namespace runner::wire {
@@ -15,6 +16,9 @@ Answer<json::object> parse_object(std::string_view text) {
   json::value value = json::parse(json::string_view(text.data(), text.size()), error, {}, options);
   if (error) return invalid("the body is not valid JSON: " + error.message());
   if (!value.is_object()) return invalid("the body must be a JSON object");
+  if (const auto name = duplicate_name(text, options)) {
+    return invalid("'" + printable(name->substr(0, 64)) + "' stands twice in one object");
+  }
   return std::move(value.get_object());
 }
 

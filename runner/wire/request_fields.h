@@ -1,6 +1,6 @@
 // A request's JSON, read strictly: a field of the wrong type, out of range or unknown is refused
 // with its name, so that a misspelt `timeout_s` is not silently no time-out at all. Null counts as
-// absent. Of a name that stands twice the last one holds. Pure; any thread.
+// absent; a name that stands twice is refused. Pure; any thread.
 #pragma once
 
 #include <boost/json.hpp>
@@ -17,7 +17,8 @@ namespace json = boost::json;
 
 inline constexpr std::size_t kMaxRequestDepth = 32;
 
-// The text as one JSON object: RFC 8259, UTF-8 without lone surrogates, no NaN. kInvalid.
+// The text as one JSON object: RFC 8259, UTF-8 without lone surrogates, no NaN,
+// no name twice in one object. kInvalid.
 Answer<json::object> parse_object(std::string_view text);
 
 // One line of ASCII without a newline at its end.
