@@ -103,8 +103,7 @@ int run(const http::Address& address, http::ServerOptions server_options,
   const auto service = make_service(loop, home, {options.policy_name(), &metrics});
   server_options.capabilities_json =
       wire::capabilities_json(capabilities(policies, options.policy_name(), service->max_file()));
-  auto server =
-      http::Server::listen(loop, *service, metrics, address, std::move(server_options));
+  auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
   note("serving " + printable((*server)->address().text()) + " under the policy " +
        printable(options.policy_name()));

@@ -1,5 +1,5 @@
-// Finds a name that stands twice in one JSON object. RFC 8259 section 4 leaves open which of the two
-// holds, so a proxy and we might read two things in one request. Pure; any thread.
+// Finds a name that stands twice in one JSON object. RFC 8259 section 4 leaves open which of the
+// two holds, so a proxy and we might read two things in one request. Pure; any thread.
 #pragma once
 
 #include <boost/json/parse_options.hpp>

@@ -54,7 +54,9 @@ std::string EventEncoder::shutdown() {
   finished.outcome.word = Word::kKilled;
   finished.outcome.exit_code = 137;
   finished.outcome.text = "the server is shutting down";
-  return rest_of_output() + on(Raised{"ServerShutdown", finished.outcome.text, ""}) + on(finished);
+  std::string text = rest_of_output();  // one after the other: each takes a number
+  text += on(Raised{"ServerShutdown", finished.outcome.text, ""});
+  return text += on(finished);
 }
 
 std::string EventEncoder::on(const Begun& begun) {
@@ -74,7 +76,7 @@ std::string EventEncoder::on(const Raised& raised) { return event("error", raise
 std::string EventEncoder::on(const Finished& finished) {
   std::string text = rest_of_output();
   text += event("outcome", finished_object(finished));
-  return text + event("end_of_execution", {});
+  return text += event("end_of_execution", {});
 }
 
 std::string EventEncoder::output_event(const char* type, const std::string& bytes) {
@@ -85,7 +87,8 @@ std::string EventEncoder::output_event(const char* type, const std::string& byte
 }
 
 std::string EventEncoder::rest_of_output() {
-  return output_event("stdout", out_.rest()) + output_event("stderr", err_.rest());
+  std::string text = output_event("stdout", out_.rest());
+  return text += output_event("stderr", err_.rest());
 }
 
 std::string EventEncoder::event(const char* type, json::object members) {

@@ -19,7 +19,8 @@ void two_tenants(runner::http::ServerOptions& options) {
       *runner::http::Tokens::parse("alice:aaaaaaaaaaaaaaaaaaaa\nbob:bbbbbbbbbbbbbbbbbbbb\n");
 }
 
-int get(const ServerUnderTest& server, const std::string& headers, const char* target = "/metrics") {
+int get(const ServerUnderTest& server, const std::string& headers,
+        const char* target = "/metrics") {
   Client client = server.client();
   client.send("GET " + std::string(target) + " HTTP/1.1\r\n" + headers + "\r\n");
   return client.read_response().status;
@@ -66,8 +67,9 @@ TEST_CASE("tenants do not see each other") {
   CHECK(client.call("POST", target + "/interrupt", "", kBob).status == 404);
   CHECK(client.call("GET", "/v1/containers", "", kBob).json().at("data").as_array().empty());
   const std::string bobs = make_container(client, kBob);
-  CHECK(client.call("POST", "/v1/containers/" + bobs + "/files", R"({"file_id":")" + file_id + "\"}",
-                    typed)
+  CHECK(client
+            .call("POST", "/v1/containers/" + bobs + "/files", R"({"file_id":")" + file_id + "\"}",
+                  typed)
             .status == 404);
 }
 

@@ -33,11 +33,12 @@ TEST_CASE("a form's file comes back byte for byte") {
   std::string content;
   for (int i = 0; i < 5000; ++i) content += static_cast<char>(i % 256);
   content += "\r\n--x \r\n--x";
-  const Response made = put_form(client, id, "form-data; name=\"file\"; filename=\"a.bin\"", content);
+  const Response made =
+      put_form(client, id, "form-data; name=\"file\"; filename=\"a.bin\"", content);
   CHECK(path_of(made) == "/mnt/data/a.bin");
   CHECK(made.json().at("bytes") == content.size());
-  const std::string file = "/v1/containers/" + id + "/files/" +
-                           std::string(made.json().at("id").as_string());
+  const std::string file =
+      "/v1/containers/" + id + "/files/" + std::string(made.json().at("id").as_string());
   CHECK(client.call("GET", file).body == made.body);
   const Response fetched = client.call("GET", file + "/content");
   CHECK(fetched.body == content);
@@ -61,7 +62,8 @@ TEST_CASE("unusual names survive, in forms, queries and headers") {
     return path_of(put_form(client, id, "form-data; name=\"file\"; " + parameter, "x"));
   };
   CHECK(form("filename=\"two words.csv\"") == "/mnt/data/two words.csv");
-  CHECK(form("filename=\"\xe5\x9b\xb3\xe8\xa1\xa8.png\"") == "/mnt/data/\xe5\x9b\xb3\xe8\xa1\xa8.png");
+  CHECK(form("filename=\"\xe5\x9b\xb3\xe8\xa1\xa8.png\"") ==
+        "/mnt/data/\xe5\x9b\xb3\xe8\xa1\xa8.png");
   CHECK(form("filename=\"a%22b%0D%0Ac%41.txt\"") == "/mnt/data/a\"b\r\nc%41.txt");
   CHECK(form(R"(filename="a\"b\\c\d")") == R"(/mnt/data/a"b\c\d)");
   CHECK(form("filename=\"x\"; filename*=UTF-8''na%C3%AFve%20%25.txt") ==
@@ -87,10 +89,11 @@ TEST_CASE("a name in a download is safe in a header and exact by filename*") {
   Client client = server.client();
   const std::string id = make_container(client);
   const Response made = client.call(
-      "POST", "/v1/containers/" + id + "/files?name=%22%0D%0AX-Evil%3A%201%E5%9B%B3.html", "<b>", "");
-  const Response fetched = client.call(
-      "GET", "/v1/containers/" + id + "/files/" + std::string(made.json().at("id").as_string()) +
-                 "/content");
+      "POST", "/v1/containers/" + id + "/files?name=%22%0D%0AX-Evil%3A%201%E5%9B%B3.html", "<b>",
+      "");
+  const Response fetched =
+      client.call("GET", "/v1/containers/" + id + "/files/" +
+                             std::string(made.json().at("id").as_string()) + "/content");
   CHECK(fetched.headers.at("content-disposition") ==
         "attachment; filename=\"___X-Evil: 1_.html\"; "
         "filename*=UTF-8''%22%0D%0AX-Evil%3A%201%E5%9B%B3.html");
@@ -164,14 +167,14 @@ TEST_CASE("broken forms are refused, and nothing is stored") {
   const std::string part = "Content-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nx";
   CHECK(status("multipart/form-data", "--b--") == 400);
   CHECK(status("multipart/mixed; boundary=b", "--b\r\n" + part + "\r\n--b--") == 400);
-  CHECK(status(form, "--b\r\n" + part) == 400);                          // no end
-  CHECK(status(form, "--b\r\n" + part + "\r\n--c--") == 400);            // another's end
+  CHECK(status(form, "--b\r\n" + part) == 400);                // no end
+  CHECK(status(form, "--b\r\n" + part + "\r\n--c--") == 400);  // another's end
   CHECK(status(form, "--b\r\nno header\r\n\r\nx\r\n--b--") == 400);
   CHECK(status(form, "--b\r\n\r\nx\r\n--b--") == 400);
   CHECK(status(form, "--b\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\nx\r\n--b--") == 400);
-  CHECK(status(form, "--b\n" + part + "\n--b--") == 400);                // bare line feeds
+  CHECK(status(form, "--b\n" + part + "\n--b--") == 400);  // bare line feeds
   CHECK(status(form, "--b\r\n" + std::string(9000, 'h') + ": x\r\n\r\n\r\n--b--") == 400);
   CHECK(status(form, std::string(20000, 'p')) == 400);
-  CHECK(status("application/octet-stream", "x") == 400);                 // no name
+  CHECK(status("application/octet-stream", "x") == 400);  // no name
   CHECK(setup.call("GET", files).json().at("data").as_array().empty());
 }

@@ -38,7 +38,8 @@ TEST_CASE("header values with parameters") {
 
 TEST_CASE("Content-Disposition, written") {
   CHECK(attachment("a.txt") == "attachment; filename=\"a.txt\"");
-  CHECK(attachment("a b\".txt") == "attachment; filename=\"a b_.txt\"; filename*=UTF-8''a%20b%22.txt");
+  CHECK(attachment("a b\".txt") ==
+        "attachment; filename=\"a b_.txt\"; filename*=UTF-8''a%20b%22.txt");
   CHECK(attachment("\xe5\x9b\xb3") == "attachment; filename=\"_\"; filename*=UTF-8''%E5%9B%B3");
   CHECK(attachment("\xff") == "attachment; filename=\"_\"; filename*=UTF-8''%EF%BF%BD");
   CHECK(attachment("100%.csv") == "attachment; filename=\"100_.csv\"; filename*=UTF-8''100%25.csv");

@@ -1,8 +1,9 @@
 // Every route and every error, held against the API's description.
+#include "runner/http/routes.h"
+
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "runner/http/routes.h"
 #include "runner/wire/openapi.h"
 #include "tests/http/server_under_test.h"
 
@@ -147,8 +148,7 @@ TEST_CASE("one shot, with files whose content comes along") {
       R"({"code":"file a","files":[{"name":"in.csv","content":"1,2"}],"policy":"tight"})");
   CHECK(mismatch(done.json(), "Execution").empty());
   CHECK(done.json().at("files").at(0).at("content_base64") == "YWJj");
-  const Response not_offered =
-      client.call("POST", "/v1/execute", R"({"code":"","policy":"none"})");
+  const Response not_offered = client.call("POST", "/v1/execute", R"({"code":"","policy":"none"})");
   CHECK(not_offered.status == 503);
   CHECK(not_offered.json().at("error").at("type") == "server_error");
 }
@@ -162,7 +162,8 @@ TEST_CASE("interrupt ends what runs, and says so when nothing does") {
   const std::string body = R"({"code":"print begun;hang","stream":true})";
   other.send("POST /v1/containers/" + id +
              "/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-             "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+             "Content-Length: " +
+             std::to_string(body.size()) + "\r\n\r\n" + body);
   other.read_until("begun");
   const Response done = client.call("POST", "/v1/containers/" + id + "/interrupt", "{}");
   CHECK(done.status == 200);
@@ -179,9 +180,9 @@ TEST_CASE("arithmetic, with and without sources") {
   const Response refused = client.call("POST", "/v1/evaluate", R"j({"expression":"f()"})j");
   CHECK(refused.status == 200);
   CHECK(refused.json().at("refused") == "whitelist");
-  const Response sourced = client.call(
-      "POST", "/v1/evaluate",
-      R"({"expression":"1 + 2","sources":[{"cite":"[1]","text":"there is 1"}]})");
+  const Response sourced =
+      client.call("POST", "/v1/evaluate",
+                  R"({"expression":"1 + 2","sources":[{"cite":"[1]","text":"there is 1"}]})");
   CHECK(sourced.json().at("unsourced").at(0) == "2");
   for (const Response& response : {sum, refused, sourced}) {
     CHECK(mismatch(response.json(), "Verdict").empty());
@@ -198,8 +199,7 @@ TEST_CASE("what the server says of itself") {
   CHECK(client.call("GET", "/openapi.json").body == runner::wire::openapi_json());
   const Response metrics = client.call("GET", "/metrics");
   CHECK(metrics.headers.at("content-type") == "text/plain; version=0.0.4; charset=utf-8");
-  CHECK(metrics.body.find("sandglass_http_replies_total{status=\"200\"} 4\n") !=
-        std::string::npos);
+  CHECK(metrics.body.find("sandglass_http_replies_total{status=\"200\"} 4\n") != std::string::npos);
   CHECK(metrics.body.find("sandglass_http_connections 1\n") != std::string::npos);
 }
 
@@ -226,8 +226,8 @@ TEST_CASE("unknown paths, methods and types; HEAD and OPTIONS") {
   const Response head = client.call("HEAD", "/healthz");
   CHECK(head.status == 200);
   CHECK(head.headers.at("content-length") == "15");
-  const Response typed = client.call("POST", "/v1/evaluate", R"({"expression":"1"})",
-                                     "Content-Type: text/plain\r\n");
+  const Response typed =
+      client.call("POST", "/v1/evaluate", R"({"expression":"1"})", "Content-Type: text/plain\r\n");
   CHECK(typed.status == 415);
   CHECK(client.call("GET", "http://localhost/healthz").status == 200);
   CHECK(client.call("GET", "/healthz").status == 200);  // the connection is still in step

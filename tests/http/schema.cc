@@ -60,8 +60,9 @@ std::string check(const json::value& value, const json::object& schema) {
     return check(value, schemas().at(name.substr(name.rfind('/') + 1)).as_object());
   }
   if (const json::value* choices = schema.if_contains("oneOf")) {
-    return std::any_of(choices->as_array().begin(), choices->as_array().end(),
-                       [&](const json::value& one) { return check(value, one.as_object()).empty(); })
+    return std::any_of(
+               choices->as_array().begin(), choices->as_array().end(),
+               [&](const json::value& one) { return check(value, one.as_object()).empty(); })
                ? ""
                : json::serialize(value) + " is none of the choices";
   }

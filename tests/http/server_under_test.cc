@@ -137,8 +137,8 @@ Response Client::read_response(std::string_view method) {
   return response;
 }
 
-Response Client::call(const std::string& method, const std::string& target,
-                      const std::string& body, const std::string& headers) {
+Response Client::call(const std::string& method, const std::string& target, const std::string& body,
+                      const std::string& headers) {
   std::string request = method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers;
   if (!body.empty()) request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   send(request + "\r\n" + body);

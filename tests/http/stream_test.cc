@@ -1,4 +1,5 @@
-// Executions told as they happen: their form, slow clients, clients that go, and a server that ends.
+// Executions told as they happen: their form, slow clients, clients that go, and a server that
+// ends.
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -58,7 +59,8 @@ TEST_CASE("server-sent events when Accept asks for them, lines when it asks for 
   client.send(execute("print a", "", "Accept: text/event-stream\r\n"));
   const Response events = client.read_response();
   CHECK(events.headers.at("content-type") == "text/event-stream");
-  CHECK(events.body.find("\n\nevent: stdout\ndata: {\"type\":\"stdout\",\"seq\":1,\"text\":\"a\\n\"") !=
+  CHECK(events.body.find(
+            "\n\nevent: stdout\ndata: {\"type\":\"stdout\",\"seq\":1,\"text\":\"a\\n\"") !=
         std::string::npos);
   CHECK(events.body.ends_with("}\n\n"));
   client.send(execute("print a", "", "Accept: application/x-ndjson\r\n"));
@@ -98,7 +100,8 @@ TEST_CASE("a silent execution is kept alive") {
   client.send(execute("print a;hang", ",\"stream\":true"));
   client.read_until("\"stdout\"");
   for (int i = 0; i < 3; ++i) {
-    CHECK(client.read_until("}\n\r\n").ends_with(i == 0 ? "}\n\r\n" : "{\"type\":\"keepalive\"}\n\r\n"));
+    CHECK(client.read_until("}\n\r\n").ends_with(i == 0 ? "}\n\r\n"
+                                                        : "{\"type\":\"keepalive\"}\n\r\n"));
   }
 }
 
@@ -124,7 +127,8 @@ TEST_CASE("a slow reader makes the execution wait, in bounded memory, and loses 
     const std::string some = client.read_some(1U << 20U);
     REQUIRE_FALSE(some.empty());
     xs += static_cast<std::size_t>(std::count(some.begin(), some.end(), 'x'));
-    tail = (tail + some).substr(tail.size() + some.size() > 200 ? tail.size() + some.size() - 200 : 0);
+    tail =
+        (tail + some).substr(tail.size() + some.size() > 200 ? tail.size() + some.size() - 200 : 0);
   }
   CHECK(xs >= (64U << 20U));
 }

@@ -28,9 +28,9 @@ TEST_CASE("tokens with names and without") {
 }
 
 TEST_CASE("a token file that is wrong is refused by line, without its text") {
-  for (const char* wrong : {"", "# nothing\n", "short\n", "a:short\n", ":aaaaaaaaaaaaaaaa\n",
-                            "aaaaaaaa aaaaaaaa\n", "x:aaaaaaaaaaaaaaaa\nx:bbbbbbbbbbbbbbbb\n",
-                            "x:aaaaaaaaaaaaaaaa\ny:aaaaaaaaaaaaaaaa\n"}) {
+  for (const char* wrong :
+       {"", "# nothing\n", "short\n", "a:short\n", ":aaaaaaaaaaaaaaaa\n", "aaaaaaaa aaaaaaaa\n",
+        "x:aaaaaaaaaaaaaaaa\nx:bbbbbbbbbbbbbbbb\n", "x:aaaaaaaaaaaaaaaa\ny:aaaaaaaaaaaaaaaa\n"}) {
     CAPTURE(wrong);
     const auto tokens = Tokens::parse(wrong);
     REQUIRE_FALSE(tokens);

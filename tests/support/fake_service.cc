@@ -77,13 +77,17 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
     is_paused_ = false;
     post([this] { next(); });
   }
-  void let_go() { sink_ = nullptr; is_paused_ = false; }
+  void let_go() {
+    sink_ = nullptr;
+    is_paused_ = false;
+  }
   [[nodiscard]] bool is_over() const { return is_over_; }
   void add_file(const File& file) { files_.push_back(file); }
 
  private:
   void post(std::function<void()> what) {
-    boost::asio::post(service_.loop_, [self = shared_from_this(), what = std::move(what)] { what(); });
+    boost::asio::post(service_.loop_,
+                      [self = shared_from_this(), what = std::move(what)] { what(); });
   }
   void tell(const ExecutionEvent& event) {
     if (sink_) sink_(event);
@@ -125,16 +129,20 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
     if (verb == "flood") flood_left_ = std::stoull(rest) * 16;
     if (verb == "hang") is_hanging_ = true;
     if (verb == "result") {
-      tell(Rich{true, {{"text/plain", "2"}, {"application/json", "{\"a\": [1]}"},
-                       {"image/png", "iVBORw0KGgo="}, {"text/x-other", "o"}}});
+      tell(Rich{true,
+                {{"text/plain", "2"},
+                 {"application/json", "{\"a\": [1]}"},
+                 {"image/png", "iVBORw0KGgo="},
+                 {"text/x-other", "o"}}});
     }
     if (verb == "raise") {
       word_ = Word::kRaised;
       tell(Raised{rest, "it went wrong", "Traceback ..."});
     }
     if (verb == "file") {
-      File file{id_of("cfile_", 9999), container_, "/mnt/data/" + rest, 3, 1'700'000'000,
-                File::Source::kAssistant, std::string(64, 'a')};
+      File file{
+          id_of("cfile_", 9999),    container_,          "/mnt/data/" + rest, 3, 1'700'000'000,
+          File::Source::kAssistant, std::string(64, 'a')};
       if (container_.empty()) file.content = "abc";
       files_.push_back(file);
     }
@@ -201,8 +209,8 @@ void FakeService::create(const Tenant& tenant, const ContainerWish& wish, Contai
 Answer<FakeService::Box*> FakeService::open(const Tenant& tenant, std::string_view id) {
   const auto found = boxes_.find(id);
   if (found == boxes_.end() || found->second.tenant != tenant) {
-    return refused(Refusal::Kind::kNotFound, "Container with id '" + std::string(id) +
-                                                 "' not found.");
+    return refused(Refusal::Kind::kNotFound,
+                   "Container with id '" + std::string(id) + "' not found.");
   }
   if (found->second.container.status == Container::Status::kExpired) {
     return refused(Refusal::Kind::kExpired, "");
@@ -240,8 +248,7 @@ Answer<std::unique_ptr<ExecutionHandle>> FakeService::run(Box* box, ExecuteWish 
 }
 
 Answer<std::unique_ptr<ExecutionHandle>> FakeService::execute(const Tenant& tenant,
-                                                              std::string_view id,
-                                                              ExecuteWish wish,
+                                                              std::string_view id, ExecuteWish wish,
                                                               ExecutionSink sink) {
   const auto box = open(tenant, id);
   if (!box) return tl::unexpected(box.error());
@@ -268,8 +275,9 @@ Answer<File> FakeService::put_file(const Tenant& tenant, std::string_view id,
                                    const std::string& name, std::string_view content) {
   const auto box = open(tenant, id);
   if (!box) return tl::unexpected(box.error());
-  File file{id_of("cfile_", ++made_), std::string(id), "/mnt/data/" + name, content.size(),
-            1'700'000'000, File::Source::kUser, std::string(64, 'b')};
+  File file{id_of("cfile_", ++made_), std::string(id), "/mnt/data/" + name,
+            content.size(),           1'700'000'000,   File::Source::kUser,
+            std::string(64, 'b')};
   (*box)->files.emplace_back(file, content);
   return file;
 }
@@ -307,8 +315,8 @@ Answer<std::pair<File, std::string>*> FakeService::open_file(const Tenant& tenan
   for (auto& entry : (*box)->files) {
     if (entry.first.id == file_id) return &entry;
   }
-  return refused(Refusal::Kind::kNotFound, "File with id '" + std::string(file_id) +
-                                               "' not found.");
+  return refused(Refusal::Kind::kNotFound,
+                 "File with id '" + std::string(file_id) + "' not found.");
 }
 
 Answer<File> FakeService::file(const Tenant& tenant, std::string_view id,

@@ -38,8 +38,7 @@ class FakeService final : public Service {
                         std::string_view content) override;
   Answer<File> copy_file(const Tenant& tenant, std::string_view id,
                          std::string_view file_id) override;
-  Answer<Listing<File>> files(const Tenant& tenant, std::string_view id,
-                              const Page& page) override;
+  Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<std::string> content(const Tenant& tenant, std::string_view id,
                               std::string_view file_id) override;
@@ -48,10 +47,12 @@ class FakeService final : public Service {
   [[nodiscard]] jail::Bytes max_file() const override { return jail::mib(2); }
 
   // What a test looks at; from the loop's thread.
-  std::uint64_t produced = 0;   // bytes of all floods
+  std::uint64_t produced = 0;  // bytes of all floods
   std::uint64_t interrupts = 0;
   std::uint64_t finished = 0;
-  void expire(const std::string& id) { boxes_.at(id).container.status = Container::Status::kExpired; }
+  void expire(const std::string& id) {
+    boxes_.at(id).container.status = Container::Status::kExpired;
+  }
 
   class Run;  // one execution
 
