@@ -107,7 +107,7 @@ OneShot::~OneShot() = default;
 void OneShot::close() { loop_->launcher.close(); }
 
 Result<JobReport> OneShot::run(const policies::Library& library, Job job,
-                              const OneShotOptions& options) {
+                               const OneShotOptions& options) {
   if (!loop_->started) return tl::unexpected(loop_->started.error());
   auto prepared = prepare(home_, library, std::move(job));
   if (!prepared) return tl::unexpected(prepared.error());
