@@ -78,6 +78,8 @@ struct File {
   std::int64_t created_at = 0;
   enum class Source : std::uint8_t { kUser, kAssistant } source = Source::kUser;
   std::string sha256;  // hex
+  // Of a one-shot execution only: the bytes, since there is no container to fetch them from.
+  std::optional<std::string> content = {};
 };
 
 struct Page {
@@ -97,6 +99,14 @@ struct ExecuteWish {
   std::optional<std::string> language;  // the container's
   std::optional<jail::Millis> timeout;  // at most the policy's wall_time
   std::optional<std::string> input;     // what input() reads
+};
+
+// One execution in a jail of its own that is gone when it ends.
+struct OnceWish {
+  ExecuteWish execute;
+  std::optional<std::string> policy;                       // the server's default
+  std::optional<jail::Bytes> memory;                       // may only tighten
+  std::vector<std::pair<std::string, std::string>> files;  // name and content, put in before
 };
 
 // What an execution tells, in order; `Finished` comes exactly once and last.
@@ -154,11 +164,17 @@ class Service {
   virtual Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant,
                                                            std::string_view id, ExecuteWish wish,
                                                            ExecutionSink sink) = 0;
+  // As execute(), without a container: files made come with their content.
+  virtual Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, OnceWish wish,
+                                                                ExecutionSink sink);
   // Interrupts what runs now; kInvalid when nothing does.
   virtual Answer<void> interrupt(const Tenant& tenant, std::string_view id) = 0;
 
   virtual Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
                                 std::string_view content) = 0;
+  // Copies a file of the same tenant, of any container, into this one.
+  virtual Answer<File> copy_file(const Tenant& tenant, std::string_view id,
+                                 std::string_view file_id);
   virtual Answer<Listing<File>> files(const Tenant& tenant, std::string_view id,
                                       const Page& page) = 0;
   virtual Answer<File> file(const Tenant& tenant, std::string_view id,
@@ -172,5 +188,19 @@ class Service {
   // The largest body that put_file may be given, for the adapter's own limit.
   [[nodiscard]] virtual jail::Bytes max_file() const = 0;
 };
+
+// What a service that does not offer them answers.
+inline Answer<std::unique_ptr<ExecutionHandle>> Service::execute_once(const Tenant&, OnceWish,
+                                                                      ExecutionSink) {
+  return tl::unexpected<Refusal>({Refusal::Kind::kUnavailable,
+                                  "one-shot executions are not offered here; make a container",
+                                  ""});
+}
+
+inline Answer<File> Service::copy_file(const Tenant&, std::string_view, std::string_view) {
+  return tl::unexpected<Refusal>({Refusal::Kind::kNotFound,
+                                  "there is no file with this id; upload it by multipart/form-data",
+                                  "file_id"});
+}
 
 }  // namespace runner

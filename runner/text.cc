@@ -159,6 +159,33 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+std::optional<std::string> bytes_from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  const auto digit = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+') return 62;
+    return c == '/' ? 63 : -1;
+  };
+  std::string out;
+  out.reserve(text.size() / 4 * 3);
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  for (std::size_t i = 0; i < text.size(); i += 4) {
+    const std::size_t spare = i + 4 == text.size() ? padding : 0;
+    unsigned word = 0;
+    for (std::size_t j = 0; j < 4; ++j) {
+      const int value = j >= 4 - spare ? 0 : digit(text[i + j]);
+      if (value < 0) return std::nullopt;
+      word = (word << 6U) | static_cast<unsigned>(value);
+    }
+    for (std::size_t j = 0; j < 3 - spare; ++j) {
+      out += static_cast<char>((word >> (16U - 8U * j)) & 0xFFU);
+    }
+  }
+  return out;
+}
+
 std::string size_text(jail::Bytes size) {
   static constexpr std::array<const char*, 5> kUnits = {"K", "M", "G", "T", "P"};
   if (size.value < 1024) return std::to_string(size.value) + " bytes";

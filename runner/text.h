@@ -2,6 +2,7 @@
 // Pure; no locale; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ std::string printable(std::string_view bytes);
 
 // RFC 4648, with padding.
 std::string base64(std::string_view bytes);
+
+// RFC 4648, padding required, nothing else between the digits; nullopt for anything else.
+std::optional<std::string> bytes_from_base64(std::string_view text);
 
 // "512M" when it is a whole number of a unit, else one decimal: "37.2M", "8T", "17 bytes".
 std::string size_text(jail::Bytes size);

@@ -24,6 +24,7 @@ int eval_command(const Words& words);
 int policy_command(const Words& words);
 int doctor_command(const Words& words);
 int demo_command(const Words& words);
+int serve_command(const Words& words);
 
 inline constexpr int kFailed = 125;
 // Of the restricted mode, beside 0 for a value.

@@ -103,7 +103,7 @@ class Demo {
   }
 
  private:
-  Result<Finished> python(const std::string& code, std::vector<InFile> files = {}) {
+  Result<JobReport> python(const std::string& code, std::vector<InFile> files = {}) {
     auto content = content_of(code);
     if (!content) return tl::unexpected(content.error());
     Job job;
@@ -140,7 +140,7 @@ class Demo {
     return {};
   }
 
-  void verdict(const char* what, const std::string& code, const Finished& finished,
+  void verdict(const char* what, const std::string& code, const JobReport& finished,
                const std::string& why) {
     const bool refused = !why.empty();
     put("\n    " + std::string(what) + "  " + paint_.dim(printable(code)) + "\n");
@@ -171,7 +171,7 @@ class Demo {
   }
 
   // The refused call by one of these names, as the listener saw it.
-  static std::string denied(const Finished& finished, std::initializer_list<const char*> names) {
+  static std::string denied(const JobReport& finished, std::initializer_list<const char*> names) {
     for (const DeniedEntry& entry : finished.denied) {
       if (std::find(names.begin(), names.end(), entry.syscall) == names.end()) continue;
       std::string text = entry.syscall + "(" + entry.args + "): rule " + entry.rule;

@@ -89,7 +89,7 @@ int print_error(const Error& error, Form form) {
   return exit_code_of(error);
 }
 
-void print_notes(const Finished& finished) {
+void print_notes(const JobReport& finished) {
   if (finished.reader_gone) return;  // as quiet as any program whose reader has gone
   const Outcome& outcome = finished.outcome;
   const jail::Bytes cap = finished.policy.limits.output;
@@ -101,7 +101,7 @@ void print_notes(const Finished& finished) {
   if (finished.files) note_files(*finished.files);
 }
 
-std::vector<wire::LimitLine> limit_lines(const Finished& finished) {
+std::vector<wire::LimitLine> limit_lines(const JobReport& finished) {
   const policies::Limits& limits = finished.policy.limits;
   const jail::Hello& hello = finished.hello;
   return {size_line("memory", limits.memory, enforcer_text(hello.memory)),
@@ -114,7 +114,7 @@ std::vector<wire::LimitLine> limit_lines(const Finished& finished) {
           size_line("output", limits.output, "sandglass")};
 }
 
-void print_json(const Finished& finished) {
+void print_json(const JobReport& finished) {
   const std::vector<wire::LimitLine> limits = limit_lines(finished);
   wire::Report report;
   report.policy = finished.policy.name;

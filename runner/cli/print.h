@@ -27,12 +27,12 @@ void put(std::string_view text);   // to stdout as it is; a reader that has gone
 int lost_output(int error);
 
 // After the payload's own output: what was cut, why it ended, what was refused, what stayed inside.
-void print_notes(const Finished& finished);
+void print_notes(const JobReport& finished);
 
 // The JSON document of --json, on stdout.
-void print_json(const Finished& finished);
+void print_json(const JobReport& finished);
 
 // The limits in force and who sees to each.
-std::vector<wire::LimitLine> limit_lines(const Finished& finished);
+std::vector<wire::LimitLine> limit_lines(const JobReport& finished);
 
 }  // namespace runner::cli

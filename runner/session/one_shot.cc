@@ -61,7 +61,7 @@ ExecutionRequest request_for(const Prepared& prepared, const OneShotOptions& opt
   return request;
 }
 
-void bring_out(Finished& finished, const ExecutionRecord& record, const Prepared& prepared,
+void bring_out(JobReport& finished, const ExecutionRecord& record, const Prepared& prepared,
                const OutDir& out) {
   CollectLimits limits;
   limits.max_file = prepared.policy.files.max_file;
@@ -106,8 +106,8 @@ OneShot::~OneShot() = default;
 
 void OneShot::close() { loop_->launcher.close(); }
 
-Result<Finished> OneShot::run(const policies::Library& library, Job job,
-                              const OneShotOptions& options) {
+Result<JobReport> OneShot::run(const policies::Library& library, Job job,
+                               const OneShotOptions& options) {
   if (!loop_->started) return tl::unexpected(loop_->started.error());
   auto prepared = prepare(home_, library, std::move(job));
   if (!prepared) return tl::unexpected(prepared.error());
@@ -120,7 +120,7 @@ Result<Finished> OneShot::run(const policies::Library& library, Job job,
   auto record = loop_->execute(request_for(*prepared, options));
   if (!record) return tl::unexpected(record.error());
 
-  Finished finished;
+  JobReport finished;
   const policies::Policy& policy = prepared->policy;
   finished.outcome = decide(record->facts, {policy.limits, policy.files.workdir});
   finished.reader_gone = record->facts.act == Act::kReaderGone;

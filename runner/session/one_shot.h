@@ -25,7 +25,7 @@ struct OneShotOptions {
 };
 
 // What came of a job, and everything there is to say about it.
-struct Finished {
+struct JobReport {
   policies::Policy policy;
   std::optional<std::string> language;
   Outcome outcome;
@@ -51,7 +51,7 @@ class OneShot {
   OneShot& operator=(OneShot&&) = delete;
 
   // May be called several times, one after the other.
-  Result<Finished> run(const policies::Library& library, Job job, const OneShotOptions& options);
+  Result<JobReport> run(const policies::Library& library, Job job, const OneShotOptions& options);
 
   // Lets the spawner go, while there is something to print. The destructor waits until it is gone.
   void close();

@@ -1,10 +1,10 @@
 #include "runner/wire/outcome_json.h"
 
 #include <array>
-#include <boost/json.hpp>
 #include <cstdio>
 
 #include "runner/text.h"
+#include "runner/wire/outcome_parts.h"
 
 namespace runner::wire {
 namespace {
@@ -24,47 +24,6 @@ std::uint32_t code_point(std::string_view character) {
   std::uint32_t code = byte(0) & (0x7FU >> character.size());
   for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
   return code;
-}
-
-// `name` as text, and `name`_base64 if it is not UTF-8. A cap may have cut a character in half:
-// that alone makes no binary of it.
-void add_bytes(json::object& object, const std::string& name, std::string_view bytes,
-               const Stream& stream) {
-  if (stream.truncated) bytes = without_partial_character(bytes);
-  object[name] = to_utf8(bytes);
-  if (!is_utf8(bytes)) object[name + "_base64"] = base64(bytes);
-}
-
-json::object path_object(std::string_view path) {
-  json::object object;
-  object["path"] = to_utf8(path);
-  if (!is_utf8(path)) object["path_base64"] = base64(path);
-  return object;
-}
-
-template <class T>
-json::value or_null(const std::optional<T>& value) {
-  return value ? json::value(*value) : json::value(nullptr);
-}
-
-json::value limit_value(const std::optional<LimitHit>& hit) {
-  if (!hit) return nullptr;
-  json::object object{{"name", hit->name}, {"limit", hit->limit}, {"value", hit->value}};
-  object["peak"] = or_null(hit->peak);
-  object["unit"] = hit->unit;
-  return object;
-}
-
-json::array denied_array(const Report& report) {
-  json::array list;
-  for (const DeniedEntry& entry : report.denied) {
-    list.push_back(json::object{{"syscall", entry.syscall},
-                                {"args", to_utf8(entry.args)},
-                                {"count", entry.count},
-                                {"rule", entry.rule},
-                                {"allow_with", entry.allow_with}});
-  }
-  return list;
 }
 
 json::value files_value(const Harvest* harvest) {
@@ -95,15 +54,6 @@ json::object limits_object(std::span<const LimitLine> limits) {
                                      {"unit", line.unit},
                                      {"enforced_by", line.enforced_by}};
   }
-  return object;
-}
-
-json::object usage_object(const Usage& usage) {
-  json::object object{{"wall_ms", usage.wall.count()}, {"cpu_ms", usage.cpu.count()}};
-  const bool known = usage.peak_memory_from != jail::Enforcer::kNone;
-  object["peak_memory_bytes"] = known ? json::value(usage.peak_memory.value) : json::value(nullptr);
-  object["peak_memory_from"] =
-      known ? json::value(enforcer_text(usage.peak_memory_from)) : json::value(nullptr);
   return object;
 }
 
@@ -148,18 +98,8 @@ std::string ascii_escaped(std::string_view text) {
 
 std::string to_json(const Report& report) {
   const Outcome& outcome = report.outcome;
-  json::object object{{"outcome", word_text(outcome.word)}, {"exit_code", outcome.exit_code}};
-  object["status"] = or_null(outcome.status);
-  object["signal"] = outcome.signal ? json::value(signal_text(*outcome.signal)) : nullptr;
-  object["text"] = to_utf8(outcome.text);
-  object["state_preserved"] = outcome.state_preserved;
-  object["limit"] = limit_value(outcome.limit);
-  object["truncated"] =
-      json::object{{"stdout", outcome.out.truncated}, {"stderr", outcome.err.truncated}};
-  object["produced"] =
-      json::object{{"stdout", outcome.out.produced}, {"stderr", outcome.err.produced}};
-  object["usage"] = usage_object(outcome.usage);
-  object["denied"] = denied_array(report);
+  json::object object = outcome_object(outcome);
+  object["denied"] = denied_array(report.denied);
   object["denied_total"] = report.denied_total;
   object["denied_throttled"] = report.denied_throttled;
   add_bytes(object, "stdout", report.out, outcome.out);
@@ -167,7 +107,7 @@ std::string to_json(const Report& report) {
   object["files"] = files_value(report.files);
   object["error"] = report.error != nullptr ? json::value(error_object(*report.error)) : nullptr;
   object["policy"] = report.policy;
-  object["language"] = or_null(report.language);
+  object["language"] = report.language ? json::value(*report.language) : nullptr;
   object["limits"] = limits_object(report.limits);
   if (report.verdict != nullptr) {
     object["verdict"] = json::parse(arithmetic::to_json(*report.verdict));

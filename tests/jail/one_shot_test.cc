@@ -45,12 +45,12 @@ Job shell(const std::string& script) {
   return job;
 }
 
-Result<Finished> run(Job job, const OneShotOptions& options = {}) {
+Result<JobReport> run(Job job, const OneShotOptions& options = {}) {
   OneShot one_shot(home());
   return one_shot.run(library(), std::move(job), options);
 }
 
-Finished finished(Job job, const OneShotOptions& options = {}) {
+JobReport finished(Job job, const OneShotOptions& options = {}) {
   auto result = run(std::move(job), options);
   if (!result) FAIL(result.error().text);
   return std::move(*result);
@@ -70,7 +70,7 @@ pid_t keeper() {
 TEST_CASE("output, exit code and usage come back, and nothing stays") {
   require_jails();
   const support::Leftovers leftovers;
-  const Finished result = finished(shell("echo out; echo err >&2; exit 3"));
+  const JobReport result = finished(shell("echo out; echo err >&2; exit 3"));
   CHECK(result.outcome.word == Word::kExited);
   CHECK(result.outcome.exit_code == 3);
   CHECK(result.out == "out\n");
@@ -93,7 +93,7 @@ TEST_CASE("the deadline asks first, then kills; the answer comes in time") {
   Job job = shell("trap '' INT; echo started; while :; do sleep 1; done");
   job.wish.wall_time = jail::Millis{300};
   const auto start = Clock::now();
-  const Finished result = finished(std::move(job));
+  const JobReport result = finished(std::move(job));
   CHECK(Clock::now() - start < 300ms + result.policy.limits.grace + 3s);
   CHECK(result.outcome.word == Word::kTimedOut);
   CHECK(result.outcome.exit_code == 124);
@@ -101,7 +101,7 @@ TEST_CASE("the deadline asks first, then kills; the answer comes in time") {
 
   Job polite = shell("trap 'echo bye; exit 0' INT; echo started; while :; do sleep 0.05; done");
   polite.wish.wall_time = jail::Millis{300};
-  const Finished asked = finished(std::move(polite));
+  const JobReport asked = finished(std::move(polite));
   CHECK(asked.outcome.word == Word::kTimedOut);
   CHECK(asked.out == "started\nbye\n");
 }
@@ -110,14 +110,14 @@ TEST_CASE("a payload that stops itself meets its deadline") {
   require_jails();
   Job job = shell("kill -STOP $$");
   job.wish.wall_time = jail::Millis{300};
-  const Finished result = finished(std::move(job));
+  const JobReport result = finished(std::move(job));
   CHECK(result.outcome.word == Word::kTimedOut);
 }
 
 TEST_CASE("a grandchild that holds stdout does not hold us") {
   require_jails();
   const auto start = Clock::now();
-  const Finished result = finished(shell("(trap '' HUP TERM INT; sleep 30) & echo done"));
+  const JobReport result = finished(shell("(trap '' HUP TERM INT; sleep 30) & echo done"));
   CHECK(Clock::now() - start < 5s);
   CHECK(result.outcome.word == Word::kOk);
   CHECK(result.out == "done\n");
@@ -127,7 +127,7 @@ TEST_CASE("the output cap cuts and counts, and the payload ends as it likes") {
   require_jails();
   Job job = shell("head -c 3000000 /dev/zero; exit 0");
   job.wish.output = jail::kib(100);
-  const Finished result = finished(std::move(job));
+  const JobReport result = finished(std::move(job));
   CHECK(result.outcome.word == Word::kOk);
   CHECK(result.outcome.out.truncated);
   CHECK(result.outcome.out.produced == 3'000'000);
@@ -151,7 +151,7 @@ TEST_CASE("a spawner that dies is an error, soon, and leaves nothing") {
   const support::Leftovers leftovers;
   const auto start = Clock::now();
   std::thread killer;
-  Result<Finished> result = fail(ErrorKind::kHost, "not run");
+  Result<JobReport> result = fail(ErrorKind::kHost, "not run");
   {
     OneShot one_shot(home());
     killer = std::thread([] {
@@ -183,7 +183,7 @@ TEST_CASE("refused calls come with rule and remedy") {
   auto content = content_of("import socket\nsocket.socket()\n");
   REQUIRE(content);
   job.what = Code{"python", "", std::move(*content), {}};
-  const Finished result = finished(std::move(job));
+  const JobReport result = finished(std::move(job));
   REQUIRE_FALSE(result.denied.empty());
   CHECK(result.denied[0].syscall == "socket");
   CHECK(result.denied[0].args == "AF_INET, SOCK_STREAM");
@@ -202,7 +202,7 @@ TEST_CASE("files go in and come out; unchanged ones and odd ones do not") {
   }
   OneShotOptions options;
   options.out_dir = out.path().string();
-  const Finished result = finished(std::move(job), options);
+  const JobReport result = finished(std::move(job), options);
   REQUIRE(result.files);
   CHECK(result.files->written.size() == 2);
   CHECK(result.files->unchanged == 1);

@@ -2,22 +2,15 @@
 
 #include <catch2/catch.hpp>
 #include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+
+#include "tests/wire/golden.h"
 
 using namespace runner;
 
 namespace {
 
-// Compares with golden/NAME.json; SANDGLASS_UPDATE_GOLDEN=1 writes it instead.
 void check_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(SANDGLASS_GOLDEN) + "/" + name + ".json";
-  if (std::getenv("SANDGLASS_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text << '\n';
-  std::ifstream in(path);
-  std::stringstream want;
-  want << in.rdbuf();
-  CHECK(text + "\n" == want.str());
+  wire_test::check_golden(name + ".json", text + "\n");
 }
 
 wire::Report plain_report() {

@@ -1,0 +1,233 @@
+#include "runner/http/handlers.h"
+
+#include "runner/http/client_execution.h"
+#include "runner/http/file_names.h"
+#include "runner/http/target.h"
+#include "runner/text.h"
+#include "runner/wire/evaluate_json.h"
+#include "runner/wire/execute_json.h"
+#include "runner/wire/files_json.h"
+#include "runner/wire/openapi.h"
+
+namespace runner::http {
+namespace {
+
+// The form of a stream that is wanted; nullopt: none. What the request says goes before what the
+// Accept header says.
+std::optional<wire::StreamForm> stream_form(std::optional<bool> asked, const std::string& accept) {
+  const bool events = accept.find("text/event-stream") != std::string::npos;
+  const bool lines = accept.find("application/x-ndjson") != std::string::npos;
+  if (!asked.value_or(events || lines)) return std::nullopt;
+  return events ? wire::StreamForm::kServerSent : wire::StreamForm::kLines;
+}
+
+bool is_json(const std::string& content_type) {
+  const auto header = parse_header_value(content_type);
+  return header && header->value == "application/json";
+}
+
+// A page in a browser can send text/plain to anyone without asking; JSON must be called JSON.
+bool is_wrongly_typed(const Request& request) {
+  const bool has_neither = request.body.empty() && request.content_type.empty();
+  return !is_json(request.content_type) && !has_neither;
+}
+
+Reply unsupported() {
+  return error_reply({415, "send the body with Content-Type: application/json"});
+}
+
+template <class T, class ToText>
+Reply answer_reply(const Answer<T>& answer, const ToText& to_text) {
+  if (!answer) return refusal_reply(answer.error());
+  return {200, to_text(*answer)};
+}
+
+Reply deleted_reply(const Answer<void>& answer, const std::string& id, const char* object) {
+  if (!answer) return refusal_reply(answer.error());
+  return {200, wire::deleted_json(id, object)};
+}
+
+bool takes_json(Action action) {
+  return action == Action::kCreateContainer || action == Action::kExecute ||
+         action == Action::kExecuteOnce || action == Action::kEvaluate;
+}
+
+}  // namespace
+
+Reply error_reply(const wire::ErrorBody& error) { return {error.status, wire::error_json(error)}; }
+
+Reply refusal_reply(const Refusal& refusal) {
+  Reply reply = error_reply(wire::error_of(refusal));
+  if (refusal.retry_after) {
+    reply.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after->count()));
+  }
+  return reply;
+}
+
+void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  if (takes_json(request.action) && is_wrongly_typed(request))
+    return exchange->reply(unsupported());
+  switch (request.action) {
+    case Action::kCreateContainer:
+      return create(request, exchange);
+    case Action::kExecute:
+      return execute(request, exchange);
+    case Action::kExecuteOnce:
+      return execute_once(request, exchange);
+    default:
+      return exchange->reply(handle_now(request));
+  }
+}
+
+Reply Handlers::handle_now(Request& request) {
+  const auto id = [&request](std::size_t i) -> const std::string& { return request.ids.at(i); };
+  const Tenant& tenant = request.tenant;
+  switch (request.action) {
+    case Action::kListContainers:
+      return list_containers(request);
+    case Action::kGetContainer:
+      return answer_reply(service_.find(tenant, id(0)), wire::container_json);
+    case Action::kDeleteContainer:
+      return deleted_reply(service_.remove(tenant, id(0)), id(0), "container");
+    case Action::kPutFile:
+      return put_file(request);
+    case Action::kListFiles:
+      return list_files(request);
+    case Action::kGetFile:
+      return answer_reply(service_.file(tenant, id(0), id(1)), wire::file_json);
+    case Action::kGetContent:
+      return content(request);
+    case Action::kDeleteFile:
+      return deleted_reply(service_.remove_file(tenant, id(0), id(1)), id(1), "container.file");
+    case Action::kInterrupt: {
+      const auto done = service_.interrupt(tenant, id(0));
+      if (!done) return refusal_reply(done.error());
+      return {200, wire::interrupted_json(id(0))};
+    }
+    case Action::kEvaluate:
+      return answer_reply(wire::evaluate_json(request.body, options_.grammar),
+                          [](const std::string& text) { return text; });
+    case Action::kPolicies:
+      return {200, options_.policies_json};
+    case Action::kCapabilities:
+      return {200, options_.capabilities_json};
+    case Action::kHealth:
+      return {200, R"({"status":"ok"})"};
+    case Action::kMetrics:
+      return {200, to_prometheus(metrics_), "text/plain; version=0.0.4; charset=utf-8"};
+    case Action::kOpenApi:
+      return {200, wire::openapi_json()};
+    case Action::kCreateContainer:
+    case Action::kExecute:
+    case Action::kExecuteOnce:
+      break;
+  }
+  return error_reply({500, "this route has no answer"});
+}
+
+void Handlers::create(const Request& request, const std::shared_ptr<Exchange>& exchange) {
+  const auto wish = wire::container_wish(request.body.empty() ? "{}" : request.body);
+  if (!wish) return exchange->reply(refusal_reply(wish.error()));
+  service_.create(request.tenant, *wish, [exchange](const Answer<Container>& answer) {
+    exchange->reply(answer_reply(answer, wire::container_json));
+  });
+}
+
+void Handlers::execute(const Request& request, const std::shared_ptr<Exchange>& exchange) {
+  auto asked = wire::execute_request(request.body);
+  if (!asked) return exchange->reply(refusal_reply(asked.error()));
+  const auto form = stream_form(asked->stream, request.accept);
+  const auto execution = std::make_shared<ClientExecution>(
+      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+      metrics_);
+  execution->start(service_.execute(request.tenant, request.ids.at(0), std::move(asked->wish),
+                                    execution->sink()));
+}
+
+void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange) {
+  auto asked = wire::once_request(request.body);
+  if (!asked) return exchange->reply(refusal_reply(asked.error()));
+  const auto form = stream_form(asked->stream, request.accept);
+  const auto execution = std::make_shared<ClientExecution>(
+      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+      metrics_);
+  execution->start(
+      service_.execute_once(request.tenant, std::move(asked->wish), execution->sink()));
+}
+
+Reply Handlers::list_containers(const Request& request) {
+  const auto query = wire::page_query(request.query);
+  if (!query) return refusal_reply(query.error());
+  return answer_reply(service_.list(request.tenant, query->page, query->name),
+                      wire::containers_json);
+}
+
+Reply Handlers::list_files(const Request& request) {
+  const auto query = wire::page_query(request.query);
+  if (!query) return refusal_reply(query.error());
+  if (!query->name.empty()) {
+    return error_reply({400, "there is no parameter 'name' here", "name"});
+  }
+  return answer_reply(service_.files(request.tenant, request.ids.at(0), query->page),
+                      wire::files_json);
+}
+
+Reply Handlers::put_file(Request& request) {
+  if (request.multipart) {
+    for (const Multipart::Part& part : request.multipart->parts()) {
+      if (part.name != "file") continue;
+      return put_content(request, part.file_name.value_or(""), part.content);
+    }
+    return error_reply({400, "the form has no field named file", "file"});
+  }
+  if (is_json(request.content_type) && request.query.empty() && request.file_name.empty()) {
+    const auto file_id = wire::file_id_wish(request.body);
+    if (!file_id) return refusal_reply(file_id.error());
+    return answer_reply(service_.copy_file(request.tenant, request.ids.at(0), *file_id),
+                        wire::file_json);
+  }
+  std::string name;
+  for (const wire::QueryItem& item : request.query) {
+    if (item.name == "name") name = item.value;
+  }
+  if (name.empty()) name = percent_decoded(request.file_name).value_or("");
+  if (name.empty() && !request.disposition.empty()) {
+    const auto header = parse_header_value(request.disposition);
+    if (header && header->parameters.contains("filename")) {
+      name = header->parameters.at("filename");
+    }
+  }
+  return put_content(request, name, request.body);
+}
+
+Reply Handlers::put_content(const Request& request, const std::string& name,
+                            std::string_view content) {
+  const std::string base = base_name(name);
+  if (base.empty()) {
+    return error_reply({400,
+                        "the file has no name; give it as the form's filename, as ?name= or as "
+                        "X-Filename",
+                        "name"});
+  }
+  if (content.size() > service_.max_file().value) {
+    return error_reply({413, "the file is larger than " + size_text(service_.max_file()) +
+                                 ", the limit for one file"});
+  }
+  return answer_reply(service_.put_file(request.tenant, request.ids.at(0), base, content),
+                      wire::file_json);
+}
+
+Reply Handlers::content(const Request& request) {
+  const std::string& container = request.ids.at(0);
+  const auto file = service_.file(request.tenant, container, request.ids.at(1));
+  if (!file) return refusal_reply(file.error());
+  auto content = service_.content(request.tenant, container, request.ids.at(1));
+  if (!content) return refusal_reply(content.error());
+  // Never a type that a browser would show: what is in the file is up to whoever wrote the code.
+  return {200,
+          std::move(*content),
+          "application/octet-stream",
+          {{"Content-Disposition", attachment(base_name(file->path))}}};
+}
+
+}  // namespace runner::http

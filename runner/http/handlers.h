@@ -1,0 +1,40 @@
+// What each route does: a request in, calls of the service, an answer out. No sockets.
+// The event loop's thread.
+#pragma once
+
+#include <memory>
+
+#include "runner/http/exchange.h"
+#include "runner/http/options.h"
+#include "runner/metrics.h"
+#include "runner/service.h"
+
+namespace runner::http {
+
+class Handlers {
+ public:
+  // All of them outlive this.
+  Handlers(Service& service, Metrics& metrics, const ServerOptions& options)
+      : service_(service), metrics_(metrics), options_(options) {}
+
+  // Answers now or later. The request may be taken apart.
+  void handle(Request& request, const std::shared_ptr<Exchange>& exchange);
+
+ private:
+  [[nodiscard]] Reply handle_now(Request& request);
+  void create(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  void execute(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  void execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  [[nodiscard]] Reply list_containers(const Request& request);
+  [[nodiscard]] Reply put_file(Request& request);
+  [[nodiscard]] Reply put_content(const Request& request, const std::string& name,
+                                  std::string_view content);
+  [[nodiscard]] Reply list_files(const Request& request);
+  [[nodiscard]] Reply content(const Request& request);
+
+  Service& service_;
+  Metrics& metrics_;
+  const ServerOptions& options_;
+};
+
+}  // namespace runner::http
