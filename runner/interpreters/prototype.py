@@ -103,6 +103,15 @@ def warm_pyplot():
     pyplot.close("all")
 
 
+def let_go_of_files():
+    """A payload keeps no descriptor of ours, and an object that believes in one breaks there."""
+    manager = sys.modules.get("matplotlib.font_manager")
+    cached = getattr(manager, "_get_font", None)
+    if hasattr(cached, "cache_clear"):
+        cached.cache_clear()  # each font is an open file
+    gc.collect()
+
+
 WARM = {"numpy": warm_numpy, "pandas": warm_pandas, "matplotlib.pyplot": warm_pyplot}
 
 
@@ -269,6 +278,7 @@ def main():
         preloaded, missing = load([name for name in options.preload.split(",") if name])
         unwarmed = []
         warm(unwarmed)
+        let_go_of_files()
         if threads() != 1:
             raise Fatal("warming up started a thread, so payloads can't be forked")
     except Fatal as error:

@@ -17,6 +17,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kOneRead = 65536;
+constexpr std::chrono::milliseconds kLastWords{250};
 
 Error cannot_make(const char* what) {
   return Error{ErrorKind::kHost, std::string("cannot make a ") + what + ": " +
@@ -32,7 +33,8 @@ struct Interpreter::Pipe {
   bool over = false;
 };
 
-Interpreter::Interpreter(asio::io_context& io, Launcher& launcher) : io_(io), launcher_(launcher) {}
+Interpreter::Interpreter(asio::io_context& io, Launcher& launcher)
+    : io_(io), launcher_(launcher), silence_(io) {}
 
 Interpreter::~Interpreter() {
   launcher_.forget(id_);
@@ -76,11 +78,17 @@ void Interpreter::on_launched(jail::Launched launched) {
   }
   workdir_ = std::move(launched.workdir);
   channel_->start({[this](const boost::json::object& frame) { on_frame(frame); },
-                   [this](const std::string&) {
-                     // Its end follows, unless it lives on without a voice.
-                     launcher_.kill(id_);
-                   }});
+                   [this](const std::string&) { lose_voice(); }});
   for (auto& pipe : pipes_) wait_for(*pipe);
+}
+
+// Its end follows, and says more than we could; unless it lives on without a voice.
+void Interpreter::lose_voice() {
+  silence_.expires_after(kLastWords);
+  silence_.async_wait(
+      [this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
+        if (!error && !alive.expired() && !over_) launcher_.kill(id_);
+      });
 }
 
 void Interpreter::on_frame(const boost::json::object& frame) {

@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
@@ -75,6 +76,7 @@ class Interpreter final : public LaunchListener {
  private:
   struct Pipe;
   void on_frame(const boost::json::object& frame);
+  void lose_voice();
   void wait_for(Pipe& pipe);
   bool read_from(Pipe& pipe, std::size_t most);
   void end(Result<jail::Ended> how);
@@ -86,6 +88,7 @@ class Interpreter final : public LaunchListener {
   std::shared_ptr<Channel> channel_;
   std::vector<std::unique_ptr<Pipe>> pipes_;
   jail::Fd workdir_;
+  boost::asio::steady_timer silence_;
   bool ready_ = false;
   bool over_ = false;
   bool paused_ = false;

@@ -287,6 +287,8 @@ void Launcher::lose(const Error& error) {
     if (alive.expired()) return;
     listener->on_lost(error);
   }
+  child_.reset();
+  if (!alive.expired() && gone_) gone_(error);
 }
 
 LaunchListener* Launcher::find(std::uint64_t id) const {

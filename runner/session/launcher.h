@@ -64,6 +64,8 @@ class Launcher {
                                         std::span<const jail::Fd> files);
   void drop_prototype(std::uint32_t id);
   void on_prototype_ended(PrototypeEnded call) { prototype_ended_ = std::move(call); }
+  // Called after every launch has been told that the spawner is gone; start() may be called again.
+  void on_gone(std::function<void(const Error& why)> call) { gone_ = std::move(call); }
   Result<std::uint64_t> join(std::uint32_t prototype, const jail::Fd& plan, const jail::Fd& control,
                              jail::Stdio stdio, LaunchListener& listener, std::uint64_t into = 0);
   void pool(const jail::Fd& plan, std::uint32_t target);
@@ -105,6 +107,7 @@ class Launcher {
   std::uint64_t last_id_ = 0;
   std::uint32_t last_prototype_ = 0;
   PrototypeEnded prototype_ended_;
+  std::function<void(const Error& why)> gone_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

@@ -1,0 +1,103 @@
+// All containers of one server: making, finding, expiry, quotas, and the pools that make the first
+// answer quick. One event loop, its thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/load.h"
+#include "runner/metrics.h"
+#include "runner/service.h"
+#include "runner/session/home.h"
+#include "runner/session/launcher.h"
+#include "runner/session/prototypes.h"
+#include "runner/session/session.h"
+
+namespace runner {
+
+struct SessionsOptions {
+  std::string default_policy = "standard";
+  std::size_t warm = 4;  // joined, idle interpreters kept ready for each policy that is used
+  std::chrono::minutes most_idle{20};
+  std::chrono::hours keep_expired{24};
+  Metrics* metrics = nullptr;
+  // Tests move it.
+  std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
+};
+
+class Sessions final : public Service {
+ public:
+  Sessions(boost::asio::io_context& io, const Home& home, SessionsOptions options);
+  ~Sessions() override;
+
+  // Everything that runs ends as `killed`, with this reason.
+  void shutdown(const std::string& why);
+  // Expires what is due. Called by a timer; tests call it after moving the clock.
+  void sweep();
+
+  void create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) override;
+  Answer<Container> find(const Tenant& tenant, std::string_view id) override;
+  Answer<Listing<Container>> list(const Tenant& tenant, const Page& page,
+                                  std::string_view name) override;
+  Answer<void> remove(const Tenant& tenant, std::string_view id) override;
+  Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant, std::string_view id,
+                                                   ExecuteWish wish, ExecutionSink sink) override;
+  Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, OnceWish wish,
+                                                        ExecutionSink sink) override;
+  Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
+  Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                        std::string_view content) override;
+  Answer<File> copy_file(const Tenant& tenant, std::string_view id,
+                         std::string_view file_id) override;
+  Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
+  Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
+  Answer<std::string> content(const Tenant& tenant, std::string_view id,
+                              std::string_view file_id) override;
+  Answer<void> remove_file(const Tenant& tenant, std::string_view id,
+                           std::string_view file_id) override;
+  [[nodiscard]] jail::Bytes max_file() const override;
+
+ private:
+  // A policy in use: its plan, its prototype, its idle interpreters, and who waits for one.
+  struct Kit;
+  struct Entry;
+  using Waiting = std::function<void(Result<std::unique_ptr<Interpreter>>)>;
+
+  Answer<std::shared_ptr<Kit>> kit_for(const std::string& policy);
+  Answer<std::shared_ptr<const SessionPlan>> narrowed(const Kit& kit, jail::Bytes memory);
+  std::shared_ptr<const SessionPlan> make_plan(const policies::Policy& policy, Kit* kit,
+                                               Refusal& refusal);
+  Result<void> start_spawner();
+  void lose_spawner(const Error& why);
+  void give(Kit& kit, Waiting to);
+  void refill(Kit& kit);
+  void start_warm(Kit& kit);
+  void serve_waiting(Kit& kit);
+  Answer<std::shared_ptr<Entry>> entry(const Tenant& tenant, std::string_view id);
+  Answer<std::shared_ptr<Entry>> live(const Tenant& tenant, std::string_view id);
+  void open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter);
+  std::int64_t touch(Entry& entry);
+  void expire(Entry& entry, const std::string& why);
+  [[nodiscard]] std::int64_t seconds() const;
+
+  boost::asio::io_context& io_;
+  const Home home_;
+  SessionsOptions options_;
+  tl::expected<policies::Library, policies::Error> library_;
+  std::unique_ptr<Launcher> launcher_;
+  std::optional<Error> spawner_trouble_;
+  std::map<std::string, std::shared_ptr<Kit>> kits_;
+  std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;  // by id
+  std::uint64_t last_order_ = 0;
+  boost::asio::steady_timer sweeping_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+};
+
+}  // namespace runner
