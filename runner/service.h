@@ -164,17 +164,28 @@ class Service {
   virtual Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant,
                                                            std::string_view id, ExecuteWish wish,
                                                            ExecutionSink sink) = 0;
-  // As execute(), without a container: files made come with their content.
-  virtual Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, OnceWish wish,
-                                                                ExecutionSink sink);
+  // As execute(), without a container: files made come with their content. A service that offers
+  // no such thing answers kUnavailable, as this one does.
+  virtual Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& /*tenant*/,
+                                                                const OnceWish& /*wish*/,
+                                                                const ExecutionSink& /*sink*/) {
+    return tl::unexpected<Refusal>({Refusal::Kind::kUnavailable,
+                                    "one-shot executions are not offered here; make a container",
+                                    ""});
+  }
   // Interrupts what runs now; kInvalid when nothing does.
   virtual Answer<void> interrupt(const Tenant& tenant, std::string_view id) = 0;
 
   virtual Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
                                 std::string_view content) = 0;
-  // Copies a file of the same tenant, of any container, into this one.
-  virtual Answer<File> copy_file(const Tenant& tenant, std::string_view id,
-                                 std::string_view file_id);
+  // Copies a file of the same tenant, of any container, into this one. A service that cannot
+  // answers kNotFound, as this one does.
+  virtual Answer<File> copy_file(const Tenant& /*tenant*/, std::string_view /*id*/,
+                                 std::string_view /*file_id*/) {
+    return tl::unexpected<Refusal>(
+        {Refusal::Kind::kNotFound,
+         "there is no file with this id; upload it by multipart/form-data", "file_id"});
+  }
   virtual Answer<Listing<File>> files(const Tenant& tenant, std::string_view id,
                                       const Page& page) = 0;
   virtual Answer<File> file(const Tenant& tenant, std::string_view id,
@@ -188,19 +199,5 @@ class Service {
   // The largest body that put_file may be given, for the adapter's own limit.
   [[nodiscard]] virtual jail::Bytes max_file() const = 0;
 };
-
-// What a service that does not offer them answers.
-inline Answer<std::unique_ptr<ExecutionHandle>> Service::execute_once(const Tenant&, OnceWish,
-                                                                      ExecutionSink) {
-  return tl::unexpected<Refusal>({Refusal::Kind::kUnavailable,
-                                  "one-shot executions are not offered here; make a container",
-                                  ""});
-}
-
-inline Answer<File> Service::copy_file(const Tenant&, std::string_view, std::string_view) {
-  return tl::unexpected<Refusal>({Refusal::Kind::kNotFound,
-                                  "there is no file with this id; upload it by multipart/form-data",
-                                  "file_id"});
-}
 
 }  // namespace runner

@@ -145,14 +145,13 @@ void Handlers::execute(const Request& request, const std::shared_ptr<Exchange>& 
 }
 
 void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange) {
-  auto asked = wire::once_request(request.body);
+  const auto asked = wire::once_request(request.body);
   if (!asked) return exchange->reply(refusal_reply(asked.error()));
   const auto form = stream_form(asked->stream, request.accept);
   const auto execution = std::make_shared<ClientExecution>(
       exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
       metrics_);
-  execution->start(
-      service_.execute_once(request.tenant, std::move(asked->wish), execution->sink()));
+  execution->start(service_.execute_once(request.tenant, asked->wish, execution->sink()));
 }
 
 Reply Handlers::list_containers(const Request& request) {

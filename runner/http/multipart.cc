@@ -24,7 +24,7 @@ bool is_content_disposition(std::string_view name) {
 
 }  // namespace
 
-Multipart::Multipart(std::string boundary) : delimiter_("\r\n--" + boundary), held_("\r\n") {
+Multipart::Multipart(const std::string& boundary) : delimiter_("\r\n--" + boundary), held_("\r\n") {
   // The first delimiter may stand at the very beginning, without its CRLF: lend it one.
   if (!is_boundary(boundary)) broken("the boundary is not one");
 }

@@ -24,7 +24,7 @@ class Multipart {
   };
 
   // RFC 2046: 1 to 70 characters. Anything else makes a parser that refuses.
-  explicit Multipart(std::string boundary);
+  explicit Multipart(const std::string& boundary);
 
   // False: the body is broken; error() says how.
   bool feed(std::string_view bytes);

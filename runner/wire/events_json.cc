@@ -83,7 +83,7 @@ std::string EventEncoder::output_event(const char* type, const std::string& byte
   if (bytes.empty()) return "";
   json::object members;
   add_bytes(members, "text", bytes, {});
-  return event(type, std::move(members));
+  return event(type, members);
 }
 
 std::string EventEncoder::rest_of_output() {
@@ -91,9 +91,9 @@ std::string EventEncoder::rest_of_output() {
   return text += output_event("stderr", err_.rest());
 }
 
-std::string EventEncoder::event(const char* type, json::object members) {
+std::string EventEncoder::event(const char* type, const json::object& members) {
   json::object object{{"type", type}, {"seq", seq_++}};
-  for (auto& member : members) object.insert(member);
+  for (const auto& member : members) object.insert(member);
   object["timestamp"] = clock_();
   return framed(type, object);
 }

@@ -38,7 +38,7 @@ class EventEncoder {
   std::string on(const Finished& finished);
   std::string output_event(const char* type, const std::string& bytes);
   std::string rest_of_output();
-  std::string event(const char* type, boost::json::object members);
+  std::string event(const char* type, const boost::json::object& members);
   [[nodiscard]] std::string framed(const char* type, const boost::json::object& object) const;
 
   StreamForm form_;

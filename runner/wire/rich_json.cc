@@ -39,7 +39,9 @@ json::value parsed_or_text(const std::string& text) {
 json::object rich_object(const Rich& rich) {
   json::object object{{"is_main_result", rich.is_main}};
   json::object others;
-  for (const auto& [mime, content] : rich.data) {
+  for (const auto& entry : rich.data) {
+    const auto& mime = entry.first;
+    const auto& content = entry.second;
     const auto* flat = std::find_if(kFlat.begin(), kFlat.end(),
                                     [&](const FlatName& name) { return name.mime == mime; });
     if (flat == kFlat.end()) {

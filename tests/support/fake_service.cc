@@ -256,10 +256,10 @@ Answer<std::unique_ptr<ExecutionHandle>> FakeService::execute(const Tenant& tena
 }
 
 Answer<std::unique_ptr<ExecutionHandle>> FakeService::execute_once(const Tenant& tenant,
-                                                                   OnceWish wish,
-                                                                   ExecutionSink sink) {
+                                                                   const OnceWish& wish,
+                                                                   const ExecutionSink& sink) {
   if (wish.policy == "none") return Service::execute_once(tenant, wish, sink);
-  return run(nullptr, std::move(wish.execute), std::move(sink));
+  return run(nullptr, wish.execute, sink);
 }
 
 Answer<void> FakeService::interrupt(const Tenant& tenant, std::string_view id) {
