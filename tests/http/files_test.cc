@@ -8,8 +8,6 @@ using namespace http_test;
 
 namespace {
 
-namespace json = boost::json;
-
 Response put_form(Client& client, const std::string& id, const std::string& disposition,
                   const std::string& content) {
   const std::string body = "--x y\r\nContent-Disposition: " + disposition +

@@ -96,16 +96,15 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
     if (is_over_) return;
     is_over_ = true;
     ++service_.finished;
-    Finished finished;
-    finished.outcome.word = word;
-    finished.outcome.state_preserved = true;
-    finished.outcome.usage = {jail::Millis{3}, jail::Millis{2}, jail::mib(9),
-                              jail::Enforcer::kCgroupV1};
-    finished.denied = {{"socket", "AF_INET", 1, "network", ""}};
-    finished.files = files_;
-    finished.skipped = {{"pipe", "a FIFO"}};
-    finished.expires_at = 1'700'001'200;
-    tell(finished);
+    Finished end;
+    end.outcome.word = word;
+    end.outcome.state_preserved = true;
+    end.outcome.usage = {jail::Millis{3}, jail::Millis{2}, jail::mib(9), jail::Enforcer::kCgroupV1};
+    end.denied = {{"socket", "AF_INET", 1, "network", ""}};
+    end.files = files_;
+    end.skipped = {{"pipe", "a FIFO"}};
+    end.expires_at = 1'700'001'200;
+    tell(end);
   }
   void next() {
     if (is_over_ || is_paused_ || is_hanging_) return;
@@ -239,7 +238,7 @@ Answer<void> FakeService::remove(const Tenant& tenant, std::string_view id) {
   return {};
 }
 
-Answer<std::unique_ptr<ExecutionHandle>> FakeService::run(Box* box, ExecuteWish wish,
+Answer<std::unique_ptr<ExecutionHandle>> FakeService::run(Box* box, const ExecuteWish& wish,
                                                           ExecutionSink sink) {
   auto run = std::make_shared<Run>(*this, wish.code, std::move(sink));
   if (box != nullptr) box->running = run;
@@ -252,7 +251,7 @@ Answer<std::unique_ptr<ExecutionHandle>> FakeService::execute(const Tenant& tena
                                                               ExecutionSink sink) {
   const auto box = open(tenant, id);
   if (!box) return tl::unexpected(box.error());
-  return run(*box, std::move(wish), std::move(sink));
+  return run(*box, wish, std::move(sink));
 }
 
 Answer<std::unique_ptr<ExecutionHandle>> FakeService::execute_once(const Tenant& tenant,

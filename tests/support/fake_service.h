@@ -68,7 +68,8 @@ class FakeService final : public Service {
   Answer<Box*> open(const Tenant& tenant, std::string_view id);
   Answer<std::pair<File, std::string>*> open_file(const Tenant& tenant, std::string_view id,
                                                   std::string_view file_id);
-  Answer<std::unique_ptr<ExecutionHandle>> run(Box* box, ExecuteWish wish, ExecutionSink sink);
+  Answer<std::unique_ptr<ExecutionHandle>> run(Box* box, const ExecuteWish& wish,
+                                               ExecutionSink sink);
 
   boost::asio::io_context& loop_;
   std::map<std::string, Box, std::less<>> boxes_;
