@@ -43,14 +43,15 @@ void fail(const ExecutionSink& sink, const Refusal& refusal) {
 
 }  // namespace
 
-Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& tenant, OnceWish wish,
-                                                                ExecutionSink sink) {
+Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& tenant,
+                                                                const OnceWish& wish,
+                                                                const ExecutionSink& sink) {
   ContainerWish container;
   container.policy = wish.policy;
   container.language = wish.execute.language;
   container.memory = wish.memory;
   const auto state = std::make_shared<OnceHandle::State>();
-  const auto shared = std::make_shared<OnceWish>(std::move(wish));
+  const auto shared = std::make_shared<OnceWish>(wish);
   create(tenant, container, [this, tenant, shared, state, sink](const Answer<Container>& made) {
     if (!made) return fail(sink, made.error());
     const std::string id = made->id;

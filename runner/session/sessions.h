@@ -49,8 +49,8 @@ class Sessions final : public Service {
   Answer<void> remove(const Tenant& tenant, std::string_view id) override;
   Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant, std::string_view id,
                                                    ExecuteWish wish, ExecutionSink sink) override;
-  Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, OnceWish wish,
-                                                        ExecutionSink sink) override;
+  Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, const OnceWish& wish,
+                                                        const ExecutionSink& sink) override;
   Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
   Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
                         std::string_view content) override;
