@@ -100,10 +100,11 @@ Result<void> send_drop_prototype(const Fd& socket, std::uint32_t id) {
 }
 
 Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototype, const Fd& plan,
-                       const Fd& control, Stdio stdio) {
-  const std::array<int, 5> fds{plan.get(), control.get(), stdio.in.get(), stdio.out.get(),
-                               stdio.err.get()};
-  return send_request(socket, RequestType::kJoin, id, prototype, fds);
+                       const Fd& control, Stdio stdio, const Fd* command) {
+  const std::array<int, 6> fds{plan.get(),      control.get(),   stdio.in.get(),
+                               stdio.out.get(), stdio.err.get(), command ? command->get() : -1};
+  return send_request(socket, RequestType::kJoin, id, prototype,
+                      std::span(fds).first(command != nullptr ? 6 : 5));
 }
 
 Result<void> send_arm(const Fd& socket, std::uint64_t id, Millis cpu_time) {

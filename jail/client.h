@@ -122,10 +122,11 @@ Result<void> send_prototype(const Fd& socket, std::uint32_t id, const Fd& comman
 // No new orders: it ends when it has served those it has.
 Result<void> send_drop_prototype(const Fd& socket, std::uint32_t id);
 // A child of the prototype joins a jail of `plan` (Spec::start == kJoin), with `control` as its
-// fd 3. Answered like a launch. The jail stays, with its files, when the payload has ended: a join
-// with the same id brings another one into it, and send_close ends it.
+// fd 3. Prototype 0 is the spawner's own: its child executes `command` (no inputs) in the jail.
+// Answered like a launch. The jail stays, with its files, when the payload has ended: a join with
+// the same id brings another one into it, and send_close ends it.
 Result<void> send_join(const Fd& socket, std::uint64_t id, std::uint32_t prototype, const Fd& plan,
-                       const Fd& control, Stdio stdio);
+                       const Fd& control, Stdio stdio, const Fd* command = nullptr);
 
 // For a payload that joined: limits and usage count from here. `cpu_time` in ms, 0: no limit.
 Result<void> send_arm(const Fd& socket, std::uint64_t id, Millis cpu_time);

@@ -41,8 +41,9 @@ struct Joining {
   Fd in;
   Fd out;
   Fd err;
-  Fd report;  // read end: a JoinReport
-  Fd go;      // write end: a byte once its listener is ours
+  Fd command;  // of prototype 0
+  Fd report;   // read end: a JoinReport, then the end of file
+  Fd go;       // write end: a byte once its listener is ours
   pid_t pid = -1;
   Fd pidfd;
   bool reaped = false;

@@ -1,7 +1,6 @@
 // Runs in the prototype and in its child. After clone: no allocation.
 #include "jail/join.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/keyctl.h>
@@ -14,10 +13,13 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <optional>
 
 #include "jail/identity.h"
 #include "jail/plan.h"
+#include "jail/program.h"
 
 namespace jail {
 namespace {
@@ -41,6 +43,8 @@ class Child {
   // Returns when the worker says "go"; ends the process when it can't be.
   void join() {
     auto plan = load();
+    if (plan && order_.executes != 0)
+      if (const auto r = load_command(); !r) plan = tl::unexpected(r.error());
     Result<int> listener = fail(Step::kPlan, EINVAL, 2);
     if (plan) {
       const auto entered = enter(*plan);
@@ -54,6 +58,7 @@ class Child {
     const bool told = ::write(from, &report, sizeof(report)) == sizeof(report);
     char byte = 0;
     if (!told || !listener || ::read(kGoFd, &byte, 1) != 1) ::_exit(125);
+    if (order_.executes != 0) execute();
     for (const int number : {kReportFd, kGoFd, *listener})
       if (number >= 0) Fd(number).reset();
   }
@@ -66,6 +71,26 @@ class Child {
     if (!mapping) return tl::unexpected(mapping.error());
     mapping_ = std::move(*mapping);
     return PlanView::read(mapping_.bytes());
+  }
+
+  Result<void> load_command() {
+    const std::size_t place = kFirstNamespace + kNamespaces + order_.tasks;
+    auto mapping = Mapping::of(got_.fds[place], Mapping::Mode::kPrivate, kMaxCommandBytes);
+    if (!mapping) return tl::unexpected(mapping.error());
+    command_mapping_ = std::move(*mapping);
+    auto command = CommandView::read(command_mapping_.bytes());
+    if (!command) return tl::unexpected(command.error());
+    command_ = *command;
+    return {};
+  }
+
+  // Under the filter: the spawner lets the first execve through. The end of `report` tells it.
+  [[noreturn]] void execute() const {
+    ::execve(program_.data(), command_->argv(), command_->env());
+    JoinReport report;
+    report.error = SetupError{Step::kExec, 0, errno};
+    (void)!::write(kReportFd, &report, sizeof(report));
+    ::_exit(125);
   }
 
   Result<void> enter(const PlanView& plan) {
@@ -81,8 +106,11 @@ class Child {
     ::umask(022);
     if (auto r = start_session(); !r) return r;
     if (::chdir(plan.text(h.workdir)) != 0) return fail(Step::kChdir, errno);
+    if (command_)
+      if (const int e = find_program(command_->argv()[0], command_->env(), program_); e != 0)
+        return fail(Step::kExec, e);
     // Before the limits: one of them is on the numbers of descriptors.
-    if (auto r = place(first_task + order_.tasks); !r) return r;
+    if (auto r = place(first_task + order_.tasks + order_.executes); !r) return r;
     if (auto r = restrict_self(plan, order_.facts, landlock_); !r) return r;
     landlock_.reset();
     // A process that changed its ids can't be looked into, not even by itself; the worker fetches
@@ -102,7 +130,8 @@ class Child {
       if (high[i] < 0) return fail(Step::kStdio, errno, static_cast<std::uint16_t>(i));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const int flags = i < 3 ? 0 : O_CLOEXEC;
+      const bool kept = i < 3 || (wanted[i] == kControl && command_);
+      const int flags = kept ? 0 : O_CLOEXEC;
       const int target = static_cast<int>(i);
       // dup3(2) keeps nothing of what the number was before.
       if (::dup3(high[i], target, flags) != target)
@@ -118,6 +147,9 @@ class Child {
   const JoinOrder& order_;
   Received& got_;
   Mapping mapping_;
+  Mapping command_mapping_;
+  std::optional<CommandView> command_;
+  std::array<char, PATH_MAX> program_{};
   Fd landlock_;
   bool placed_ = false;
 };
@@ -132,28 +164,6 @@ pid_t clone_as_sibling() {
     flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
   return static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, tid, nullptr));
 }
-
-// An interpreter has things to do around a fork; CPython's are found by name, where there is one.
-class ForkHooks {
- public:
-  ForkHooks()
-      : before_(find("PyOS_BeforeFork")),
-        parent_(find("PyOS_AfterFork_Parent")),
-        child_(find("PyOS_AfterFork_Child")) {}
-  void before() const { call(before_); }
-  void in_parent() const { call(parent_); }
-  void in_child() const { call(child_); }
-
- private:
-  using Hook = void (*)();
-  static Hook find(const char* name) { return reinterpret_cast<Hook>(::dlsym(RTLD_DEFAULT, name)); }
-  static void call(Hook hook) {
-    if (hook != nullptr) hook();
-  }
-  Hook before_;
-  Hook parent_;
-  Hook child_;
-};
 
 // The choice of pid namespace stays until the next order makes its own: the way back to the
 // prototype's is not open, since the host owns it.
@@ -172,31 +182,29 @@ JoinReply serve(const JoinOrder& order, Received& got) {
 }
 
 }  // namespace
-}  // namespace jail
-
-int sandglass_join(int orders) {
-  using namespace jail;
-  static const ForkHooks hooks;
+int serve_join(int orders, const ForkHooks& hooks) {
   static Received got;
   JoinOrder order;
   const auto r = receive_packet(orders, std::as_writable_bytes(std::span(&order, 1)), got);
   if (!r || got.size != sizeof(order) || order.magic != kWireMagic) return -1;
   JoinReply reply;
   reply.serial = order.serial;
-  if (got.fd_count < kJoinFds + order.tasks) {
+  if (got.fd_count < kJoinFds + order.tasks + order.executes) {
     reply.error = SetupError{Step::kProtocol, 0, EBADMSG};
   } else {
-    hooks.before();
+    if (hooks.before != nullptr) hooks.before();
     reply = serve(order, got);
     if (reply.pid == 0) {
       Fd(orders).reset();
       Child(order, got).join();
-      hooks.in_child();
+      if (hooks.in_child != nullptr) hooks.in_child();
       return 1;
     }
-    hooks.in_parent();
+    if (hooks.in_parent != nullptr) hooks.in_parent();
   }
   for (std::size_t i = 0; i < got.fd_count; ++i) got.fds[i].reset();
   got.fd_count = 0;
   return send_struct(orders, reply) ? 0 : -1;
 }
+
+}  // namespace jail

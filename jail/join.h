@@ -24,12 +24,14 @@ enum class Namespace : std::uint8_t { kUser, kMount, kNet, kIpc, kUts, kCgroup, 
 inline constexpr std::size_t kNamespaces = 7;
 
 // worker -> prototype. With it: plan, report (write end), go (read end), control, stdin, stdout,
-// stderr, the namespaces, then `tasks` files of the jail's cgroups, then the Landlock ruleset if
-// there is one.
+// stderr, the namespaces, then `tasks` files of the jail's cgroups, then the command if it
+// `executes`, then the Landlock ruleset if there is one.
 struct JoinOrder {
   std::uint32_t magic = kWireMagic;
   std::uint32_t tasks = 0;
-  std::uint64_t serial = 0;  // of the jail
+  std::uint64_t serial = 0;    // of the jail
+  std::uint32_t executes = 0;  // 1: the child executes a command once it is in
+  std::uint32_t unused = 0;
   JailFacts facts;
 };
 inline constexpr std::size_t kJoinFds = 7 + kNamespaces;
@@ -43,11 +45,22 @@ struct JoinReply {
 };
 
 // child -> worker over `report`: what failed, or that it waits for a byte on `go`, with the number
-// of its seccomp listener (-1: none).
+// of its seccomp listener (-1: none). Then the end of file, when it is on its own: or a second
+// report, if the command could not be executed.
 struct JoinReport {
   SetupError error;
   std::int32_t listener = -1;
 };
+
+// What an interpreter has to do around a fork.
+struct ForkHooks {
+  void (*before)() = nullptr;
+  void (*in_parent)() = nullptr;
+  void (*in_child)() = nullptr;
+};
+
+// sandglass_join, below. A child that executes a command does not return.
+int serve_join(int orders, const ForkHooks& hooks);
 
 }  // namespace jail
 

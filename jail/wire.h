@@ -7,7 +7,7 @@
 //   kKill           SIGKILL to all processes of the jail
 //   kPrototype      command, stdin, stdout, stderr, files...; `id` is new
 //   kDropPrototype  `id`
-//   kJoin           plan, control, stdin, stdout, stderr; `number` = prototype
+//   kJoin           plan, control, stdin, stdout, stderr, command if `number`, the prototype, is 0
 //   kArm            `number` = ms of CPU time from here
 //   kUsage          since kArm
 //   kClose          the jail that a payload joined ends

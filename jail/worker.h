@@ -82,6 +82,7 @@ class Worker {
 
   // worker_joins.cc
   void start_prototype(const Request& request);
+  void start_own_prototype();
   void drop_prototype(std::uint32_t id);
   void serve_prototype(std::uint32_t id);
   void bury_prototype(std::uint32_t id);

@@ -99,7 +99,8 @@ void Worker::serve_init(JailProcess& jail) {
 }
 
 void Worker::listen(JailProcess& jail, Fd listener) {
-  const bool first_exec = jail.plan->view.header().exec_once != 0 && !jail.joining;
+  const bool first_exec =
+      jail.plan->view.header().exec_once != 0 && (!jail.joining || jail.joining->command.valid());
   const auto first = first_exec ? Notify::FirstExec::kAllowed : Notify::FirstExec::kDenied;
   jail.notify = std::make_unique<Notify>(std::move(listener), first);
   jail.listening = true;

@@ -24,6 +24,7 @@ namespace jail {
 namespace {
 
 constexpr int kOrdersFd = 3;
+constexpr std::uint32_t kOwnPrototype = 0;
 
 // In the child of the worker. It keeps the worker's credentials: setns(2) into a jail asks for the
 // owner of the jail's user namespace. Namespaces of its own take the network away, and the host's
@@ -85,6 +86,33 @@ void Worker::start_prototype(const Request& request) {
   prototypes_.emplace(id, std::move(prototype));
 }
 
+// The one whose children execute a command: a copy of ourselves that does nothing else.
+void Worker::start_own_prototype() {
+  if (prototypes_.count(kOwnPrototype) != 0) return;
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return;
+  Prototype prototype;
+  prototype.orders = Fd(pair[0]);
+  ::fcntl(pair[0], F_SETFL, O_NONBLOCK);
+  const Fd theirs(pair[1]);
+  const pid_t worker = ::getpid();
+  prototype.pid = ::fork();
+  if (prototype.pid < 0) return;
+  if (prototype.pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    ::prctl(PR_SET_NAME, "sandglass-join", 0, 0, 0);
+    reset_signals();
+    const bool ok = ::getppid() == worker && start_session() &&
+                    ::dup2(theirs.get(), kOrdersFd) == kOrdersFd &&
+                    ::syscall(SYS_close_range, kOrdersFd + 1, ~0U, 0) == 0;
+    while (ok && serve_join(kOrdersFd, {}) == 0) {
+    }
+    ::_exit(0);
+  }
+  watch(prototype.orders.get(), Source::kPrototype, kOwnPrototype);
+  prototypes_.emplace(kOwnPrototype, std::move(prototype));
+}
+
 // It sees the end of its orders behind those that are on the way.
 void Worker::drop_prototype(std::uint32_t id) {
   const auto it = prototypes_.find(id);
@@ -126,8 +154,9 @@ void Worker::bury_prototype(std::uint32_t id) {
 
 // fds: plan, control, stdin, stdout, stderr.
 void Worker::join(const Request& request) {
-  if (received_.fd_count != 5)
+  if (received_.fd_count != (request.number == kOwnPrototype ? 6 : 5))
     return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG}, {});
+  if (request.number == kOwnPrototype) start_own_prototype();
   auto plan = load(std::move(received_.fds[0]));
   if (!plan) return reply_launched(request.id, plan.error(), {});
   if ((*plan)->view.header().start != Start::kJoin)
@@ -152,6 +181,7 @@ void Worker::join(const Request& request) {
   j.in = std::move(received_.fds[2]);
   j.out = std::move(received_.fds[3]);
   j.err = std::move(received_.fds[4]);
+  j.command = std::move(received_.fds[5]);
   // Else the order follows when it is.
   if (jail->stage == Stage::kMaking || jail->sweeping) return;
   jail->stage = Stage::kStarting;
@@ -177,10 +207,12 @@ void Worker::send_order(JailProcess& jail) {
   std::size_t count = kJoinFds - kNamespaces;
   for (const Fd& ns : jail.namespaces) fds[count++] = ns.get();
   for (const Fd& file : entrances) fds[count++] = file.get();
+  if (j.command.valid()) fds[count++] = j.command.get();
   if (jail.landlock.valid()) fds[count++] = jail.landlock.get();
   JoinOrder order;
   order.serial = jail.serial;
   order.tasks = static_cast<std::uint32_t>(entrances.size());
+  order.executes = j.command.valid() ? 1 : 0;
   order.facts = jail.facts;
   const auto sent =
       send_struct(prototype->second.orders.get(), order, std::span(fds.data(), count));
@@ -230,9 +262,13 @@ void Worker::serve_report(JailProcess& jail) {
   Joining& j = *jail.joining;
   JoinReport report;
   const ssize_t n = ::read(j.report.get(), &report, sizeof(report));
-  unwatch(j.report.get());
-  j.report.reset();
+  const bool waits = j.go.valid();
+  if (n != sizeof(report) || report.error.step != Step::kNone) {
+    unwatch(j.report.get());
+    j.report.reset();
+  }
   if (jail.stage == Stage::kDying) return;
+  if (n == 0 && !waits) return started(jail);
   if (n != sizeof(report)) return fail_join(jail, {Step::kReport, 2, EPIPE});
   if (report.error.step != Step::kNone) return fail_join(jail, report.error);
   if (report.listener >= 0) {
@@ -243,7 +279,6 @@ void Worker::serve_report(JailProcess& jail) {
   const char byte = 1;
   if (::write(j.go.get(), &byte, 1) != 1) return fail_join(jail, {Step::kReport, 3, errno});
   j.go.reset();
-  started(jail);
 }
 
 // The end of a payload that joined. Its jail stays.
