@@ -92,7 +92,12 @@ bool Channel::send(const std::string& json) {
   if (json.size() > kMostOut) return false;
   for (std::size_t i = 0; i < kHead; ++i)
     out_ += static_cast<char>(static_cast<unsigned char>(json.size() >> (8 * i)));
-  out_ += json;
+  return send_raw(json);
+}
+
+bool Channel::send_raw(const std::string& bytes) {
+  if (bytes.size() > kMostOut) return false;
+  out_ += bytes;
   if (!writing_) write_some();
   return true;
 }

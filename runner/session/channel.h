@@ -39,6 +39,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   // Queued; written as the driver reads. False: over kMostOut.
   bool send(const std::string& json);
+  // Likewise, for a driver that reads no frames (bash).
+  bool send_raw(const std::string& bytes);
 
  private:
   void wait_to_read();

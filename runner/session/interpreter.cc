@@ -41,7 +41,8 @@ Interpreter::~Interpreter() {
   if (channel_) channel_->stop();
 }
 
-void Interpreter::join(std::uint32_t prototype, const jail::Fd& plan, std::uint64_t into) {
+void Interpreter::join(std::uint32_t prototype, const jail::Fd& plan, std::uint64_t into,
+                       const jail::Fd* command) {
   id_ = into;
   const auto later = [this](Error error) {
     asio::post(io_, [this, alive = std::weak_ptr(alive_), error = std::move(error)] {
@@ -66,7 +67,7 @@ void Interpreter::join(std::uint32_t prototype, const jail::Fd& plan, std::uint6
   const jail::Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!null.valid()) return later(cannot_make("stdin"));
   const auto id =
-      launcher_.join(prototype, plan, theirs, {null, writes[0], writes[1]}, *this, into);
+      launcher_.join(prototype, plan, theirs, {null, writes[0], writes[1]}, *this, into, command);
   if (!id) return later(id.error());
   id_ = *id;
 }

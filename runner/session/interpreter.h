@@ -47,10 +47,13 @@ class Interpreter final : public LaunchListener {
 
   // `into`: the jail of an interpreter that has ended, 0: a new one. Errors of the start come by
   // `ended`, from the loop.
-  void join(std::uint32_t prototype, const jail::Fd& plan, std::uint64_t into);
+  // `command`: what is executed, with prototype 0.
+  void join(std::uint32_t prototype, const jail::Fd& plan, std::uint64_t into,
+            const jail::Fd* command);
   void set_events(Events events) { events_ = std::move(events); }
 
   bool send(const std::string& json) { return channel_ && channel_->send(json); }
+  bool send_raw(const std::string& bytes) { return channel_ && channel_->send_raw(bytes); }
   void arm(jail::Millis cpu_time) { launcher_.arm(id_, cpu_time); }
   void ask_usage() { launcher_.ask_usage(id_); }
   void interrupt() { launcher_.interrupt(id_); }

@@ -75,27 +75,6 @@ Result<void> check_interpreter(const std::string& language,
                                                : "; apt-get install " + interpreter.package));
 }
 
-// The jail's whole environment: ours, the interpreter's, the operator's. Never our caller's.
-std::vector<std::string> environment(const policies::Policy& policy,
-                                     const policies::Interpreter* interpreter,
-                                     const std::vector<std::string>& extra) {
-  std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                                            {"HOME", policy.files.workdir.path},
-                                            {"LANG", "C.UTF-8"},
-                                            {"TMPDIR", "/tmp"}};
-  if (interpreter != nullptr) {
-    for (const auto& [name, value] : interpreter->env) env[name] = value;
-  }
-  for (const std::string& assignment : extra) {
-    const std::size_t equals = assignment.find('=');
-    env[assignment.substr(0, equals)] = assignment.substr(equals + 1);
-  }
-  std::vector<std::string> list;
-  list.reserve(env.size());
-  for (const auto& [name, value] : env) list.push_back(name + "=" + value);
-  return list;
-}
-
 // Collects inputs: path, mode and content in step.
 struct Inputs {
   std::vector<jail::Input> list;
@@ -204,6 +183,26 @@ Result<Start> start_code(const Home& home, const policies::Library& library,
 }
 
 }  // namespace
+
+std::vector<std::string> environment_of(const policies::Policy& policy,
+                                        const policies::Interpreter* interpreter,
+                                        const std::vector<std::string>& extra) {
+  std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+                                            {"HOME", policy.files.workdir.path},
+                                            {"LANG", "C.UTF-8"},
+                                            {"TMPDIR", "/tmp"}};
+  if (interpreter != nullptr) {
+    for (const auto& [name, value] : interpreter->env) env[name] = value;
+  }
+  for (const std::string& assignment : extra) {
+    const std::size_t equals = assignment.find('=');
+    env[assignment.substr(0, equals)] = assignment.substr(equals + 1);
+  }
+  std::vector<std::string> list;
+  list.reserve(env.size());
+  for (const auto& [name, value] : env) list.push_back(name + "=" + value);
+  return list;
+}
 
 std::string canonical_language(const std::string& word) {
   for (const auto& [alias, name] : kAliases) {
@@ -320,7 +319,7 @@ Result<Prepared> prepare(const Home& home, const policies::Library& library, Job
         Error{ErrorKind::kSetup, jail::describe(plan.error(), &prepared.spec), plan.error()});
   }
   const jail::Command command{std::move(start.argv),
-                              environment(policy, start.interpreter, job.env),
+                              environment_of(policy, start.interpreter, job.env),
                               policy.files.workdir.path, inputs.list};
   auto sealed = jail::make_command(command);
   if (!sealed) {

@@ -63,6 +63,11 @@ struct Prepared {
 
 Result<Prepared> prepare(const Home& home, const policies::Library& library, Job job);
 
+// The jail's whole environment: ours, the interpreter's, the operator's. Never our caller's.
+std::vector<std::string> environment_of(const policies::Policy& policy,
+                                        const policies::Interpreter* interpreter,
+                                        const std::vector<std::string>& extra);
+
 // "K=V" with a proper name, and none by which the environment changes how programs are loaded.
 Result<void> check_env(const std::string& assignment);
 

@@ -190,9 +190,10 @@ Result<std::uint32_t> Launcher::start_prototype(const jail::Fd& command, jail::S
 
 Result<std::uint64_t> Launcher::join(std::uint32_t prototype, const jail::Fd& plan,
                                      const jail::Fd& control, jail::Stdio stdio,
-                                     LaunchListener& listener, std::uint64_t into) {
+                                     LaunchListener& listener, std::uint64_t into,
+                                     const jail::Fd* command) {
   const std::uint64_t id = into != 0 ? into : ++last_id_;
-  const auto sent = jail::send_join(socket_, id, prototype, plan, control, stdio);
+  const auto sent = jail::send_join(socket_, id, prototype, plan, control, stdio, command);
   if (!sent) return tl::unexpected(unsent(sent.error()));
   listeners_[id] = &listener;
   return id;

@@ -67,7 +67,8 @@ class Launcher {
   // Called after every launch has been told that the spawner is gone; start() may be called again.
   void on_gone(std::function<void(const Error& why)> call) { gone_ = std::move(call); }
   Result<std::uint64_t> join(std::uint32_t prototype, const jail::Fd& plan, const jail::Fd& control,
-                             jail::Stdio stdio, LaunchListener& listener, std::uint64_t into = 0);
+                             jail::Stdio stdio, LaunchListener& listener, std::uint64_t into = 0,
+                             const jail::Fd* command = nullptr);
   void pool(const jail::Fd& plan, std::uint32_t target);
   void arm(std::uint64_t id, jail::Millis cpu_time);
   void ask_usage(std::uint64_t id);

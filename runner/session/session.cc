@@ -148,6 +148,10 @@ Answer<std::unique_ptr<ExecutionHandle>> Session::execute(ExecuteWish wish, Exec
         Refusal{Kind::kTooMany,
                 "this container has " + std::to_string(kMostQueued) + " executions waiting already",
                 "", std::chrono::seconds(1)});
+  const bool has_zero = wish.code.find('\0') != std::string::npos ||
+                        (wish.input && wish.input->find('\0') != std::string::npos);
+  if (plan_->language == "bash" && has_zero)
+    return tl::unexpected(Refusal{Kind::kInvalid, "bash takes no zero bytes", "code", {}});
   auto execution = std::make_shared<Execution>();
   execution->id = new_id("exec_");
   execution->number = ++last_number_;
@@ -196,10 +200,7 @@ void Session::start_next() {
   begin(*running_);
 }
 
-void Session::begin(Execution& execution) {
-  const policies::Limits& limits = plan_->policy.limits;
-  denied_.clear();
-  interpreter_->arm(limits.cpu_time);
+std::string Session::order_of(const Execution& execution) {
   json::object order;
   order["op"] = "execute";
   order["id"] = execution.number;
@@ -208,9 +209,27 @@ void Session::begin(Execution& execution) {
     order["stdin"] = *execution.wish.input;
   else
     order["stdin"] = nullptr;
+  return json::serialize(order);
+}
+
+// bash has no JSON: interpreters/README.md.
+std::string Session::shell_order(const Execution& execution) {
+  const std::string& code = execution.wish.code;
+  const auto& input = execution.wish.input;
+  return "execute " + std::to_string(execution.number) + " " + std::to_string(code.size()) + " " +
+         (input ? std::to_string(input->size()) : "-") + "\n" + code + input.value_or("");
+}
+
+void Session::begin(Execution& execution) {
+  const policies::Limits& limits = plan_->policy.limits;
+  denied_.clear();
+  interpreter_->arm(limits.cpu_time);
   execution.started = Clock::now();
   if (execution.paused) interpreter_->pause();
-  interpreter_->send(json::serialize(order));
+  if (plan_->language == "bash")
+    interpreter_->send_raw(shell_order(execution));
+  else
+    interpreter_->send(order_of(execution));
   execution.wish.code.clear();
   deadline_.expires_after(
       std::min(execution.wish.timeout.value_or(limits.wall_time), limits.wall_time));
@@ -368,7 +387,8 @@ void Session::restart(const Result<jail::Ended>& how) {
   }
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
   listen();
-  interpreter_->join(plan_->prototype(), plan_->plan, into);
+  interpreter_->join(plan_->prototype(), plan_->plan, into,
+                     plan_->command ? &*plan_->command : nullptr);
   if (into == 0) {
     // All that was in the old jail is gone, and the old jail is not to come back.
     if (jail_id_ != 0) launcher_.close_jail(jail_id_);

@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ namespace runner {
 // What all sessions of one policy share, and outlives them.
 struct SessionPlan {
   policies::Policy policy;
+  std::string language = "python";
   jail::Fd plan;
+  std::optional<jail::Fd> command;  // what is executed, where nothing is forked
   RuleOf rule_of;
   std::function<std::uint32_t()> prototype;  // the one to join from now; 0: none
 };
@@ -65,6 +68,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void listen();
   void start_next();
   void begin(Execution& execution);
+  static std::string order_of(const Execution& execution);
+  static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
   void on_usage(const jail::Ended& so_far);

@@ -1,80 +1,14 @@
-#include "runner/session/sessions.h"
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <deque>
 #include <utility>
 
-#include "policies/compile.h"
-#include "policies/narrow.h"
-#include "runner/service_factory.h"
-#include "runner/session/rules.h"
+#include "runner/session/job.h"
+#include "runner/session/sessions_inner.h"
 #include "runner/text.h"
 
 namespace runner {
-namespace {
 
 using Kind = Refusal::Kind;
-
-tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = "") {
-  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
-}
-
-tl::unexpected<Refusal> too_many(std::string text) {
-  return tl::unexpected(Refusal{Kind::kTooMany, std::move(text), "", std::chrono::seconds(5)});
-}
-
-// What a client may know of our own failure: no path of the host.
-Refusal unavailable(const Error& error) {
-  std::string text = "no session can be started here";
-  if (error.setup) text += ": " + jail::describe(*error.setup, nullptr);
-  return Refusal{Kind::kUnavailable, text, "", std::chrono::seconds(5)};
-}
-
-template <class T, class IdOf>
-Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_of) {
-  if (page.limit < 1 || page.limit > 100)
-    return refuse(Kind::kInvalid, "limit must be from 1 to 100", "limit");
-  if (page.order == Page::Order::kDescending) std::reverse(all.begin(), all.end());
-  auto begin = all.begin();
-  if (!page.after.empty()) {
-    begin = std::find_if(all.begin(), all.end(),
-                         [&](const T& one) { return id_of(one) == page.after; });
-    if (begin == all.end()) return refuse(Kind::kInvalid, "after: no such id", "after");
-    ++begin;
-  }
-  Listing<T> listing;
-  const auto left = static_cast<std::size_t>(all.end() - begin);
-  const std::size_t count = std::min(left, page.limit);
-  listing.has_more = left > count;
-  listing.data.assign(std::make_move_iterator(begin),
-                      std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(count)));
-  return listing;
-}
-
-}  // namespace
-
-struct Sessions::Kit {
-  std::shared_ptr<const SessionPlan> plan;
-  std::unique_ptr<PrototypeKeeper> prototype;
-  std::vector<std::unique_ptr<Interpreter>> starting;
-  std::vector<std::unique_ptr<Interpreter>> warm;
-  std::deque<Waiting> waiting;
-  bool refilling = false;
-};
-
-struct Sessions::Entry {
-  Container info;
-  Tenant tenant;
-  std::shared_ptr<Kit> kit;
-  std::shared_ptr<const SessionPlan> plan;
-  std::shared_ptr<Session> session;
-  std::int64_t dies_at = 0;
-  std::int64_t expired_at = 0;
-  std::uint64_t order = 0;
-  bool hidden = false;  // of a one-shot execution
-};
-
 Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOptions options)
     : io_(io),
       home_(home),
@@ -88,7 +22,7 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
   });
   launcher_->on_gone([this](const Error& why) { lose_spawner(why); });
   if (const auto started = start_spawner(); started) {
-    if (auto kit = kit_for(options_.default_policy)) refill(**kit);
+    if (auto kit = kit_for(options_.default_policy, "python")) refill(**kit);
   }
   sweep();
 }
@@ -129,140 +63,6 @@ void Sessions::lose_spawner(const Error& why) {
   });
 }
 
-Answer<std::shared_ptr<Sessions::Kit>> Sessions::kit_for(const std::string& name) {
-  if (const auto known = kits_.find(name); known != kits_.end()) return known->second;
-  if (!library_) return refuse(Kind::kUnavailable, "the policies cannot be read on this host");
-  // By name only: a path is the operator's word, not a client's.
-  const std::vector<std::string> names = library_->names();
-  const bool shipped = std::find(names.begin(), names.end(), name) != names.end();
-  if (!shipped && name != options_.default_policy)
-    return refuse(Kind::kInvalid, "no policy " + printable(name), "policy");
-  auto policy = library_->find(name);
-  if (!policy) return refuse(Kind::kUnavailable, "the policy cannot be read", "policy");
-  if (policy->mode == policies::Mode::kRestricted)
-    return refuse(Kind::kInvalid,
-                  "the policy " + printable(name) + " starts no process; use /v1/evaluate",
-                  "policy");
-  auto kit = std::make_shared<Kit>();
-  Refusal refusal;
-  kit->plan = make_plan(*policy, kit.get(), refusal);
-  if (!kit->plan) return tl::unexpected(refusal);
-  kit->prototype = std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, *policy, [] {});
-  if (auto started = kit->prototype->start(); !started)
-    return tl::unexpected(unavailable(started.error()));
-  kits_[name] = kit;
-  return kit;
-}
-
-std::shared_ptr<const SessionPlan> Sessions::make_plan(const policies::Policy& policy, Kit* kit,
-                                                       Refusal& refusal) {
-  auto spec = policies::to_spec(policy, library_->syscalls(), {});
-  if (!spec) {
-    refusal = {Kind::kUnavailable, "the policy cannot be used on this host", "policy", {}};
-    return nullptr;
-  }
-  spec->start = jail::Start::kJoin;
-  spec->totals.cpu_time = jail::Millis(0);  // counted per execution
-  auto plan = jail::make_plan(*spec);
-  if (!plan) {
-    refusal = unavailable(Error{ErrorKind::kSetup, "", plan.error()});
-    return nullptr;
-  }
-  auto made = std::make_shared<SessionPlan>();
-  made->policy = policy;
-  made->plan = std::move(*plan);
-  made->rule_of = [policy, this](const jail::Denied& call) {
-    return rule_for(policy, library_->syscalls(), call);
-  };
-  made->prototype = [kit] { return kit->prototype->id(); };
-  return made;
-}
-
-Answer<std::shared_ptr<const SessionPlan>> Sessions::narrowed(const Kit& kit, jail::Bytes memory) {
-  policies::Wish wish;
-  wish.memory = memory;
-  auto policy = policies::narrow(kit.plan->policy, wish);
-  if (!policy) return refuse(Kind::kInvalid, policy.error().text, "memory_limit");
-  Refusal refusal;
-  auto plan = make_plan(*policy, const_cast<Kit*>(&kit), refusal);
-  if (!plan) return tl::unexpected(refusal);
-  return plan;
-}
-
-// ------------------------------------------------------------------------------------------------
-// Idle interpreters, ahead of those who will want one.
-
-void Sessions::give(Kit& kit, Waiting to) {
-  kit.waiting.push_back(std::move(to));
-  serve_waiting(kit);
-}
-
-void Sessions::serve_waiting(Kit& kit) {
-  std::erase_if(kit.warm, [](const auto& idle) { return idle->is_over(); });
-  while (!kit.waiting.empty() && !kit.warm.empty()) {
-    auto to = std::move(kit.waiting.front());
-    kit.waiting.pop_front();
-    auto interpreter = std::move(kit.warm.back());
-    kit.warm.pop_back();
-    boost::asio::post(io_, [to = std::move(to),
-                            one = std::make_shared<decltype(interpreter)>(std::move(interpreter))] {
-      to(std::move(*one));
-    });
-  }
-  while (kit.starting.size() < kit.waiting.size()) start_warm(kit);
-  refill(kit);
-}
-
-// One at a time, and not in the way of the request that made room.
-void Sessions::refill(Kit& kit) {
-  if (kit.refilling || spawner_trouble_ || kit.warm.size() + kit.starting.size() >= options_.warm)
-    return;
-  kit.refilling = true;
-  const auto timer = std::make_shared<boost::asio::steady_timer>(io_, std::chrono::milliseconds(3));
-  timer->async_wait([this, &kit, timer, alive = std::weak_ptr(alive_)](const auto& error) {
-    if (error || alive.expired()) return;
-    kit.refilling = false;
-    if (kit.warm.size() + kit.starting.size() < options_.warm) start_warm(kit);
-  });
-}
-
-void Sessions::start_warm(Kit& kit) {
-  auto interpreter = std::make_unique<Interpreter>(io_, *launcher_);
-  Interpreter* one = interpreter.get();
-  const auto take = [&kit, one] {
-    const auto it = std::find_if(kit.starting.begin(), kit.starting.end(),
-                                 [&](const auto& other) { return other.get() == one; });
-    std::unique_ptr<Interpreter> taken;
-    if (it == kit.starting.end()) return taken;
-    taken = std::move(*it);
-    kit.starting.erase(it);
-    return taken;
-  };
-  Interpreter::Events events;
-  // From the loop's next turn: its events are about to change hands.
-  events.ready = [this, &kit, take, alive = std::weak_ptr(alive_)] {
-    boost::asio::post(io_, [this, &kit, take, alive] {
-      if (alive.expired()) return;
-      if (auto taken = take()) kit.warm.push_back(std::move(taken));
-      serve_waiting(kit);
-    });
-  };
-  events.ended = [this, &kit, take, alive = std::weak_ptr(alive_)](const Result<jail::Ended>& how) {
-    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
-    boost::asio::post(io_, [this, &kit, take, alive, why] {
-      if (alive.expired()) return;
-      const auto gone = take();
-      if (kit.waiting.empty()) return;
-      const auto to = std::move(kit.waiting.front());
-      kit.waiting.pop_front();
-      to(tl::unexpected(why));
-    });
-  };
-  interpreter->set_events(std::move(events));
-  kit.starting.push_back(std::move(interpreter));
-  one->join(kit.prototype->id(), kit.plan->plan, 0);
-}
-
 // ------------------------------------------------------------------------------------------------
 // Containers.
 
@@ -270,19 +70,14 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
   const auto later = [this, done](Answer<Container> answer) {
     boost::asio::post(io_, [done, answer = std::move(answer)] { done(answer); });
   };
-  const std::string language = wish.language.value_or("python");
-  if (language != "python")
-    return later(refuse(Kind::kInvalid,
-                        "sessions speak python; other languages run by /v1/execute's one-shot "
-                        "command line only",
-                        "language"));
+  const std::string language = canonical_language(wish.language.value_or("python"));
   const std::chrono::minutes idle = wish.idle.value_or(options_.most_idle);
   if (idle < std::chrono::minutes(1) || idle > options_.most_idle)
     return later(refuse(
         Kind::kInvalid,
         "expires_after.minutes must be from 1 to " + std::to_string(options_.most_idle.count()),
         "expires_after.minutes"));
-  auto kit = kit_for(wish.policy.value_or(options_.default_policy));
+  auto kit = kit_for(wish.policy.value_or(options_.default_policy), language);
   if (!kit) return later(tl::unexpected(kit.error()));
   if (spawner_trouble_) return later(tl::unexpected(unavailable(*spawner_trouble_)));
   const policies::Session& quota = (*kit)->plan->policy.session;
@@ -345,7 +140,9 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
     });
   };
   (*interpreter)->set_events(std::move(events));
-  (*interpreter)->join((*kit)->prototype->id(), entry->plan->plan, 0);
+  (*interpreter)
+      ->join(entry->plan->prototype(), entry->plan->plan, 0,
+             entry->plan->command ? &*entry->plan->command : nullptr);
 }
 
 void Sessions::open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter) {
@@ -461,7 +258,7 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute(const Tenant& tenant,
                                                            ExecutionSink sink) {
   const auto found = live(tenant, id);
   if (!found) return tl::unexpected(found.error());
-  if (wish.language && *wish.language != (*found)->info.language)
+  if (wish.language && canonical_language(*wish.language) != (*found)->info.language)
     return refuse(Kind::kInvalid, "this container speaks " + (*found)->info.language, "language");
   if (wish.timeout && wish.timeout->count() <= 0)
     return refuse(Kind::kInvalid, "timeout_s must be more than 0", "timeout_s");
@@ -484,60 +281,8 @@ Answer<void> Sessions::interrupt(const Tenant& tenant, std::string_view id) {
   return (*found)->session->interrupt();
 }
 
-Answer<File> Sessions::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                                std::string_view content) {
-  const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  Session& session = *(*found)->session;
-  return session.files().put(session.workdir(), name, content, seconds());
-}
-
-Answer<File> Sessions::copy_file(const Tenant& tenant, std::string_view id,
-                                 std::string_view file_id) {
-  for (const auto& [other, one] : entries_) {
-    if (one->tenant != tenant || !one->session) continue;
-    const File* file = one->session->files().find(file_id);
-    if (file == nullptr) continue;
-    const std::string name = file->path.substr(file->path.rfind('/') + 1);
-    auto bytes = one->session->files().content(one->session->workdir(), file_id);
-    if (!bytes) return tl::unexpected(bytes.error());
-    return put_file(tenant, id, name, *bytes);
-  }
-  return refuse(Kind::kNotFound, "there is no file with this id", "file_id");
-}
-
-Answer<Listing<File>> Sessions::files(const Tenant& tenant, std::string_view id, const Page& page) {
-  const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  Session& session = *(*found)->session;
-  if (!session.is_busy()) (void)session.files().look(session.workdir(), seconds());
-  return page_of(session.files().all(), page, [](const File& one) { return one.id; });
-}
-
-Answer<File> Sessions::file(const Tenant& tenant, std::string_view id, std::string_view file_id) {
-  const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  const File* file = (*found)->session->files().find(file_id);
-  if (file == nullptr) return refuse(Kind::kNotFound, "no such file in this container", "file_id");
-  return *file;
-}
-
-Answer<std::string> Sessions::content(const Tenant& tenant, std::string_view id,
-                                      std::string_view file_id) {
-  const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  return (*found)->session->files().content((*found)->session->workdir(), file_id);
-}
-
-Answer<void> Sessions::remove_file(const Tenant& tenant, std::string_view id,
-                                   std::string_view file_id) {
-  const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  return (*found)->session->files().remove((*found)->session->workdir(), file_id);
-}
-
 jail::Bytes Sessions::max_file() const {
-  const auto kit = kits_.find(options_.default_policy);
+  const auto kit = kits_.find({options_.default_policy, "python"});
   return kit == kits_.end() ? jail::mib(30) : kit->second->plan->policy.files.max_file;
 }
 

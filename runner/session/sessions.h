@@ -70,9 +70,12 @@ class Sessions final : public Service {
   struct Entry;
   using Waiting = std::function<void(Result<std::unique_ptr<Interpreter>>)>;
 
-  Answer<std::shared_ptr<Kit>> kit_for(const std::string& policy);
-  Answer<std::shared_ptr<const SessionPlan>> narrowed(const Kit& kit, jail::Bytes memory);
-  std::shared_ptr<const SessionPlan> make_plan(const policies::Policy& policy, Kit* kit,
+  Answer<std::shared_ptr<Kit>> kit_for(const std::string& policy, const std::string& language);
+  Answer<std::shared_ptr<Kit>> make_kit(const policies::Policy& policy,
+                                        const std::string& language);
+  Answer<std::shared_ptr<const SessionPlan>> narrowed(Kit& kit, jail::Bytes memory);
+  std::shared_ptr<const SessionPlan> make_plan(const policies::Policy& policy,
+                                               const std::string& language, Kit* kit,
                                                Refusal& refusal);
   Result<void> start_spawner();
   void lose_spawner(const Error& why);
@@ -93,8 +96,8 @@ class Sessions final : public Service {
   tl::expected<policies::Library, policies::Error> library_;
   std::unique_ptr<Launcher> launcher_;
   std::optional<Error> spawner_trouble_;
-  std::map<std::string, std::shared_ptr<Kit>> kits_;
-  std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;  // by id
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Kit>> kits_;  // policy, language
+  std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;        // by id
   std::uint64_t last_order_ = 0;
   boost::asio::steady_timer sweeping_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

@@ -92,7 +92,7 @@ struct Session {
 
 // `into`: the jail of an earlier join, 0: a new one.
 Session join(Spawner& spawner, const jail::Fd& plan, std::uint32_t prototype = kPrototype,
-             std::uint64_t into = 0) {
+             std::uint64_t into = 0, const jail::Fd* command = nullptr) {
   static std::uint64_t last_id = 1000;
   const std::uint64_t id = into != 0 ? into : ++last_id;
   int pair[2];
@@ -102,7 +102,8 @@ Session join(Spawner& spawner, const jail::Fd& plan, std::uint32_t prototype = k
   const timeval patience{20, 0};
   ::setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  REQUIRE(jail::send_join(spawner.socket(), session.id, prototype, plan, theirs, {null, null, null})
+  REQUIRE(jail::send_join(spawner.socket(), session.id, prototype, plan, theirs, {null, null, null},
+                          command)
               .has_value());
   for (;;) {
     auto event = spawner.next(20s);
@@ -284,4 +285,42 @@ TEST_CASE("limits and usage of a joined payload count from when it is armed") {
   REQUIRE(jail::send_arm(spawner.socket(), session.id, jail::Millis(200)).has_value());
   CHECK(session.ask("[0 for _ in iter(int, 1)]") == "gone");
   CHECK(ended(spawner, session.id).cause == jail::KillCause::kCpuTime);
+}
+
+TEST_CASE("a payload that is executed in a jail that stays") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  jail::Spec spec = join_spec();
+  spec.filter = support::allow_all_but({"socket", "execve", "execveat"});
+  const jail::Fd plan = support::plan_of(spec);
+  jail::Command command;
+  command.argv = {"python3", "-c", R"(
+import os
+while line := os.read(3, 65536):
+    try: os.write(3, repr(eval(line)).encode())
+    except BaseException as error: os.write(3, repr(error).encode())
+)"};
+  command.env = {"PATH=/usr/bin", "A=1"};
+  const jail::Fd sealed = std::move(*jail::make_command(command));
+  const Session one = join(spawner, plan, 0, 0, &sealed);
+  INFO(one.launched.error ? jail::describe(*one.launched.error, nullptr) : "started");
+  REQUIRE_FALSE(one.launched.error.has_value());
+  CHECK(one.ask("os.environ.get('A'), os.getpid(), os.getuid(), os.getcwd()") ==
+        "('1', 2, 1000, '/mnt/data')");
+  CHECK(one.ask("open('kept', 'w').write('abc')") == "3");
+  CHECK(one.ask("os.execv('/usr/bin/true', ['true'])") ==
+        "PermissionError(1, 'Operation not permitted')");
+  CHECK(one.ask("os._exit(7)") == "gone");
+  const jail::Ended end = ended(spawner, one.id);
+  CHECK(WEXITSTATUS(end.wait_status) == 7);
+  CHECK(end.denied_total == 1);
+  const Session two = join(spawner, plan, 0, one.id, &sealed);
+  REQUIRE_FALSE(two.launched.error.has_value());
+  CHECK(two.ask("open('kept').read()") == "'abc'");
+  command.argv[0] = "no-such-program";
+  const jail::Fd wrong = std::move(*jail::make_command(command));
+  CHECK(join(spawner, plan, 0, 0, &wrong).launched.error ==
+        jail::SetupError{jail::Step::kExec, 0, ENOENT});
 }

@@ -1,0 +1,61 @@
+#include <utility>
+
+#include "runner/session/sessions_inner.h"
+
+namespace runner {
+
+using Kind = Refusal::Kind;
+
+Answer<File> Sessions::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                                std::string_view content) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  Session& session = *(*found)->session;
+  return session.files().put(session.workdir(), name, content, seconds());
+}
+
+Answer<File> Sessions::copy_file(const Tenant& tenant, std::string_view id,
+                                 std::string_view file_id) {
+  for (const auto& [other, one] : entries_) {
+    if (one->tenant != tenant || !one->session) continue;
+    const File* file = one->session->files().find(file_id);
+    if (file == nullptr) continue;
+    const std::string name = file->path.substr(file->path.rfind('/') + 1);
+    auto bytes = one->session->files().content(one->session->workdir(), file_id);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return put_file(tenant, id, name, *bytes);
+  }
+  return refuse(Kind::kNotFound, "there is no file with this id", "file_id");
+}
+
+Answer<Listing<File>> Sessions::files(const Tenant& tenant, std::string_view id, const Page& page) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  Session& session = *(*found)->session;
+  if (!session.is_busy()) (void)session.files().look(session.workdir(), seconds());
+  return page_of(session.files().all(), page, [](const File& one) { return one.id; });
+}
+
+Answer<File> Sessions::file(const Tenant& tenant, std::string_view id, std::string_view file_id) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  const File* file = (*found)->session->files().find(file_id);
+  if (file == nullptr) return refuse(Kind::kNotFound, "no such file in this container", "file_id");
+  return *file;
+}
+
+Answer<std::string> Sessions::content(const Tenant& tenant, std::string_view id,
+                                      std::string_view file_id) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  return (*found)->session->files().content((*found)->session->workdir(), file_id);
+}
+
+Answer<void> Sessions::remove_file(const Tenant& tenant, std::string_view id,
+                                   std::string_view file_id) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  return (*found)->session->files().remove((*found)->session->workdir(), file_id);
+}
+
+}  // namespace runner

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "policies/compile.h"
+#include "policies/narrow.h"
+#include "runner/session/driver.h"
+#include "runner/session/rules.h"
+#include "runner/session/sessions_inner.h"
+#include "runner/text.h"
+
+namespace runner {
+
+using Kind = Refusal::Kind;
+
+Answer<std::shared_ptr<Sessions::Kit>> Sessions::kit_for(const std::string& name,
+                                                         const std::string& language) {
+  if (const auto known = kits_.find({name, language}); known != kits_.end()) return known->second;
+  if (!library_) return refuse(Kind::kUnavailable, "the policies cannot be read on this host");
+  // By name only: a path is the operator's word, not a client's.
+  const std::vector<std::string> names = library_->names();
+  const bool shipped = std::find(names.begin(), names.end(), name) != names.end();
+  if (!shipped && name != options_.default_policy)
+    return refuse(Kind::kInvalid, "no policy " + printable(name), "policy");
+  const auto policy = library_->find(name);
+  if (!policy) return refuse(Kind::kUnavailable, "the policy cannot be read", "policy");
+  if (policy->mode == policies::Mode::kRestricted)
+    return refuse(Kind::kInvalid,
+                  "the policy " + printable(name) + " starts no process; use /v1/evaluate",
+                  "policy");
+  if (!has_driver(language) || !policy->interpreters.contains(language))
+    return refuse(Kind::kInvalid,
+                  "no sessions in " + printable(language) + " under the policy " + printable(name),
+                  "language");
+  auto kit = make_kit(*policy, language);
+  if (kit) kits_[{name, language}] = *kit;
+  return kit;
+}
+
+Answer<std::shared_ptr<Sessions::Kit>> Sessions::make_kit(const policies::Policy& policy,
+                                                          const std::string& language) {
+  auto kit = std::make_shared<Kit>();
+  Refusal refusal;
+  kit->plan = make_plan(policy, language, kit.get(), refusal);
+  if (!kit->plan) return tl::unexpected(refusal);
+  if (kit->plan->command) return kit;
+  kit->prototype = std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [] {});
+  if (auto started = kit->prototype->start(); !started)
+    return tl::unexpected(unavailable(started.error()));
+  return kit;
+}
+
+std::shared_ptr<const SessionPlan> Sessions::make_plan(const policies::Policy& policy,
+                                                       const std::string& language, Kit* kit,
+                                                       Refusal& refusal) {
+  auto spec = policies::to_spec(policy, library_->syscalls(), {});
+  if (!spec) {
+    refusal = {Kind::kUnavailable, "the policy cannot be used on this host", "policy", {}};
+    return nullptr;
+  }
+  spec->start = jail::Start::kJoin;
+  spec->totals.cpu_time = jail::Millis(0);  // counted per execution
+  auto made = std::make_shared<SessionPlan>();
+  made->policy = policy;
+  made->language = language;
+  const policies::Interpreter& interpreter = policy.interpreters.at(language);
+  if (language != "python" || interpreter.start == policies::Start::kExec) {
+    auto command = put_driver(*spec, home_, policy, language);
+    if (!command) {
+      refusal = unavailable(command.error());
+      return nullptr;
+    }
+    made->command = std::move(*command);
+  }
+  auto plan = jail::make_plan(*spec);
+  if (!plan) {
+    refusal = unavailable(Error{ErrorKind::kSetup, "", plan.error()});
+    return nullptr;
+  }
+  made->plan = std::move(*plan);
+  made->rule_of = [policy, this](const jail::Denied& call) {
+    return rule_for(policy, library_->syscalls(), call);
+  };
+  made->prototype = [kit] { return kit->prototype ? kit->prototype->id() : 0U; };
+  return made;
+}
+
+Answer<std::shared_ptr<const SessionPlan>> Sessions::narrowed(Kit& kit, jail::Bytes memory) {
+  policies::Wish wish;
+  wish.memory = memory;
+  auto policy = policies::narrow(kit.plan->policy, wish);
+  if (!policy) return refuse(Kind::kInvalid, policy.error().text, "memory_limit");
+  Refusal refusal;
+  auto plan = make_plan(*policy, kit.plan->language, &kit, refusal);
+  if (!plan) return tl::unexpected(refusal);
+  return plan;
+}
+
+// ------------------------------------------------------------------------------------------------
+// Idle interpreters, ahead of those who will want one.
+
+void Sessions::give(Kit& kit, Waiting to) {
+  kit.waiting.push_back(std::move(to));
+  serve_waiting(kit);
+}
+
+void Sessions::serve_waiting(Kit& kit) {
+  std::erase_if(kit.warm, [](const auto& idle) { return idle->is_over(); });
+  while (!kit.waiting.empty() && !kit.warm.empty()) {
+    auto to = std::move(kit.waiting.front());
+    kit.waiting.pop_front();
+    auto interpreter = std::move(kit.warm.back());
+    kit.warm.pop_back();
+    boost::asio::post(io_, [to = std::move(to),
+                            one = std::make_shared<decltype(interpreter)>(std::move(interpreter))] {
+      to(std::move(*one));
+    });
+  }
+  while (kit.starting.size() < kit.waiting.size()) start_warm(kit);
+  refill(kit);
+}
+
+// One at a time, and not in the way of the request that made room.
+void Sessions::refill(Kit& kit) {
+  if (kit.refilling || spawner_trouble_ || kit.warm.size() + kit.starting.size() >= options_.warm)
+    return;
+  kit.refilling = true;
+  const auto timer = std::make_shared<boost::asio::steady_timer>(io_, std::chrono::milliseconds(3));
+  timer->async_wait([this, &kit, timer, alive = std::weak_ptr(alive_)](const auto& error) {
+    if (error || alive.expired()) return;
+    kit.refilling = false;
+    if (kit.warm.size() + kit.starting.size() < options_.warm) start_warm(kit);
+  });
+}
+
+void Sessions::start_warm(Kit& kit) {
+  auto interpreter = std::make_unique<Interpreter>(io_, *launcher_);
+  Interpreter* one = interpreter.get();
+  const auto take = [&kit, one] {
+    const auto it = std::find_if(kit.starting.begin(), kit.starting.end(),
+                                 [&](const auto& other) { return other.get() == one; });
+    std::unique_ptr<Interpreter> taken;
+    if (it == kit.starting.end()) return taken;
+    taken = std::move(*it);
+    kit.starting.erase(it);
+    return taken;
+  };
+  Interpreter::Events events;
+  // From the loop's next turn: its events are about to change hands.
+  events.ready = [this, &kit, take, alive = std::weak_ptr(alive_)] {
+    boost::asio::post(io_, [this, &kit, take, alive] {
+      if (alive.expired()) return;
+      if (auto taken = take()) kit.warm.push_back(std::move(taken));
+      serve_waiting(kit);
+    });
+  };
+  events.ended = [this, &kit, take, alive = std::weak_ptr(alive_)](const Result<jail::Ended>& how) {
+    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
+    boost::asio::post(io_, [this, &kit, take, alive, why] {
+      if (alive.expired()) return;
+      const auto gone = take();
+      if (kit.waiting.empty()) return;
+      const auto to = std::move(kit.waiting.front());
+      kit.waiting.pop_front();
+      to(tl::unexpected(why));
+    });
+  };
+  interpreter->set_events(std::move(events));
+  kit.starting.push_back(std::move(interpreter));
+  one->join(kit.plan->prototype(), kit.plan->plan, 0,
+            kit.plan->command ? &*kit.plan->command : nullptr);
+}
+
+}  // namespace runner

@@ -1,0 +1,76 @@
+// What the files of Sessions share: sessions.cc (containers and their time), session_kits.cc
+// (policies in use, and the idle interpreters ahead of those who will want one), session_files.cc.
+// Theirs alone.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/session/sessions.h"
+
+namespace runner {
+
+inline tl::unexpected<Refusal> refuse(Refusal::Kind kind, std::string text,
+                                      std::string param = "") {
+  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
+}
+
+inline tl::unexpected<Refusal> too_many(std::string text) {
+  return tl::unexpected(
+      Refusal{Refusal::Kind::kTooMany, std::move(text), "", std::chrono::seconds(5)});
+}
+
+// What a client may know of our own failure: no path of the host.
+inline Refusal unavailable(const Error& error) {
+  std::string text = "no session can be started here";
+  if (error.setup) text += ": " + jail::describe(*error.setup, nullptr);
+  return Refusal{Refusal::Kind::kUnavailable, text, "", std::chrono::seconds(5)};
+}
+
+template <class T, class IdOf>
+Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_of) {
+  if (page.limit < 1 || page.limit > 100)
+    return refuse(Refusal::Kind::kInvalid, "limit must be from 1 to 100", "limit");
+  if (page.order == Page::Order::kDescending) std::reverse(all.begin(), all.end());
+  auto begin = all.begin();
+  if (!page.after.empty()) {
+    begin = std::find_if(all.begin(), all.end(),
+                         [&](const T& one) { return id_of(one) == page.after; });
+    if (begin == all.end()) return refuse(Refusal::Kind::kInvalid, "after: no such id", "after");
+    ++begin;
+  }
+  Listing<T> listing;
+  const auto left = static_cast<std::size_t>(all.end() - begin);
+  const std::size_t count = std::min(left, page.limit);
+  listing.has_more = left > count;
+  listing.data.assign(std::make_move_iterator(begin),
+                      std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(count)));
+  return listing;
+}
+
+struct Sessions::Kit {
+  std::shared_ptr<const SessionPlan> plan;
+  std::unique_ptr<PrototypeKeeper> prototype;
+  std::vector<std::unique_ptr<Interpreter>> starting;
+  std::vector<std::unique_ptr<Interpreter>> warm;
+  std::deque<Waiting> waiting;
+  bool refilling = false;
+};
+
+struct Sessions::Entry {
+  Container info;
+  Tenant tenant;
+  std::shared_ptr<Kit> kit;
+  std::shared_ptr<const SessionPlan> plan;
+  std::shared_ptr<Session> session;
+  std::int64_t dies_at = 0;
+  std::int64_t expired_at = 0;
+  std::uint64_t order = 0;
+  bool hidden = false;  // of a one-shot execution
+};
+
+}  // namespace runner
