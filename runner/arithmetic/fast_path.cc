@@ -1,9 +1,10 @@
-// One pass, no tree: values are computed while the text is read. That is the walk's order as long
-// as nothing is refused, and whatever would be refused is left to the walk.
+// One pass, no tree: values are computed while the text is read. That is the walk's order but for
+// sums, which wait for the term after them: a sum of what is in range here never fails.
 //
 // What costs time here is a branch that the processor can't foretell: how many digits a number has,
-// whether it has a point, whether it is an int. So digits are read eight at a time, and an int is
-// carried along as a float too.
+// whether it has a point, whether it is an int, which operator comes next. So digits are read eight
+// at a time, an int is carried as a float as long as it is one exactly, and an operator computes
+// what every operator would and takes its own.
 #include "runner/arithmetic/fast_path.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "runner/arithmetic/arithmetic.h"
 #include "runner/arithmetic/number.h"
@@ -28,8 +30,6 @@ constexpr std::int64_t kExact = std::int64_t{1} << 53;
 constexpr std::array<double, 23> kTens{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-// Whether the int is a float without rounding.
-constexpr bool is_exact(std::int64_t value) { return value <= kExact && value >= -kExact; }
 
 constexpr std::array<bool, 256> make_number_ends() {
   std::array<bool, 256> ends{};
@@ -47,9 +47,8 @@ std::uint64_t load(const char* from) {
   return word;
 }
 
-// The last eight characters of the text; before the first one of a shorter text stand zeros.
-std::uint64_t load_last(std::string_view text) {
-  if (text.size() >= sizeof(std::uint64_t)) return load(text.data() + text.size() - kWord);
+// At most seven characters as the last ones of a word.
+std::uint64_t load_short(std::string_view text) {
   std::uint64_t word = 0;
   for (const char c : text)
     word = (word >> 8U) | (std::uint64_t{static_cast<unsigned char>(c)} << 56U);
@@ -75,227 +74,259 @@ std::uint64_t digits_value(std::uint64_t word, unsigned count) {
   return (low + high) >> 32U;
 }
 
+using Mask = std::uint64_t;  // all ones or all zeros
+
+double select(Mask mask, double yes, double no) {
+  const auto a = std::bit_cast<std::uint64_t>(yes);
+  const auto b = std::bit_cast<std::uint64_t>(no);
+  return std::bit_cast<double>(b ^ ((a ^ b) & mask));
+}
+Mask select(Mask mask, Mask yes, Mask no) { return no ^ ((yes ^ no) & mask); }
+double flipped(double value, std::uint64_t sign) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ sign);
+}
+
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
+
+// Below these in magnitude a value counts, of an int and of a float: an int is exact there.
+constexpr std::array<double, 2> kLimits{static_cast<double>(kExact),
+                                        std::numeric_limits<double>::infinity()};
+// What is added to a product: an int has no negative zero.
+constexpr std::array<double, 2> kNothing{0.0, -0.0};
+
 struct Value {
-  double real;           // the value as a float, of an int too
-  std::int64_t integer;  // the value of an int
-  bool is_float;
+  double real = -0.0;  // -0.0 + x is x
+  Mask is_float = 0;
+  int height = 0;  // of its tree
 };
+
+struct Operation {
+  Mask adds;           // + and -
+  Mask divides;        // /
+  std::uint64_t sign;  // of what - takes away
+};
+constexpr Mask kAll = ~Mask{0};
+// By the last three bits of * + - /.
+constexpr std::array<Operation, 8> kOperations{
+    {{}, {}, {}, {kAll, 0, 0}, {}, {kAll, 0, kSign}, {}, {0, kAll, 0}}};
+constexpr bool is_operator(char c) { return c == '*' || c == '+' || c == '-' || c == '/'; }
+constexpr const Operation& operation_of(char c) {
+  return kOperations[static_cast<unsigned char>(c) & 7U];
+}
+
+// What is known within a pair of brackets: a sum, and a term that may still grow before it joins.
+struct Level {
+  Value sum;
+  Value term;
+  std::uint64_t sign = 0;  // of the term within the sum
+  int terms = 0;           // how many joined, and one for the nothing at first
+};
+
+// Why a text has no value that counts.
+enum class Fault : std::uint8_t { kNone, kDivision, kFloatDivision, kOther };
+
+Fault fault_of(const Operation& op, const Value& left, const Value& right) {
+  if (op.divides == 0 || right.real != 0.0) return Fault::kOther;
+  return (left.is_float | right.is_float) != 0 ? Fault::kFloatDivision : Fault::kDivision;
+}
+
+// Takes an operand in. Both what + does and what * or / does is computed: which one counts is as
+// good as random.
+[[gnu::always_inline]] inline void apply(Level& level, const Operation& op, const Value& operand,
+                                         Fault& fault) {
+  const Value sum = level.sum;
+  const Value term = level.term;
+  const double total = sum.real + flipped(term.real, level.sign);
+  const Mask grown_float = term.is_float | operand.is_float | op.divides;
+  const double product = term.real * operand.real + kNothing[grown_float & 1U];
+  const double grown = select(op.divides, term.real / operand.real, product);
+  const double result = select(op.adds, total, grown);
+  const Mask is_float = select(op.adds, sum.is_float | term.is_float, grown_float);
+  if (!(std::fabs(result) < kLimits[is_float & 1U])) [[unlikely]]
+    if (fault == Fault::kNone) fault = fault_of(op, term, operand);
+  const bool adds = op.adds != 0;
+  const int sum_height = std::max(sum.height, term.height) + (level.terms >= 2 ? 1 : 0);
+  const int grown_height = std::max(term.height, operand.height) + 1;
+  level.sum.real = select(op.adds, result, sum.real);
+  level.sum.is_float = select(op.adds, is_float, sum.is_float);
+  level.sum.height = adds ? sum_height : sum.height;
+  level.term.real = select(op.adds, operand.real, result);
+  level.term.is_float = select(op.adds, operand.is_float, is_float);
+  level.term.height = adds ? operand.height : grown_height;
+  level.sign = select(op.adds, op.sign, level.sign);
+  level.terms += adds ? 1 : 0;
+}
 
 class Plain {
  public:
-  explicit Plain(std::string_view text)
-      : at_(text.data()), end_(text.data() + text.size()), last_(load_last(text)) {}
+  // Eight characters before `end` can be read: the text is read where it stands, since a copy
+  // would be read before it is written out, which stalls.
+  Plain(const char* begin, const char* end) : begin_(begin), end_(end) {}
 
-  // Whether the whole text is an expression: then result() is its value.
-  bool run() {
-    skip_blanks();
-    return sum(0) && at_ == end_ && operators_ <= kMaxDepth && std::isfinite(result_.real);
-  }
+  // Whether the whole text is an expression: then result() and fault() say what it comes to.
+  bool run() { return sum(after_blanks(begin_), 0, result_) == end_; }
 
   const Value& result() const { return result_; }
+  Fault fault() const { return fault_; }
 
  private:
-  // The character at the cursor, or NUL at the end.
-  char peek() const { return at_ != end_ ? *at_ : '\0'; }
+  // The character there, or NUL at the end.
+  char peek(const char* at) const { return at != end_ ? *at : '\0'; }
 
-  // Eight characters from the cursor on, with zeros after the end. The text is read where it
-  // stands: a copy would be read before it is written out, which stalls.
-  std::uint64_t peek_word() const {
-    const std::ptrdiff_t left = end_ - at_;
-    if (left >= kWord) return load(at_);
-    return (last_ >> 1U) >> (63U - 8U * static_cast<unsigned>(left));
+  const char* after_blanks(const char* at) const {
+    while (at != end_ && *at == ' ') ++at;
+    return at;
   }
 
-  void skip_blanks() {
-    while (peek() == ' ') ++at_;
-  }
-
-  // Terms and the factors in them; the value goes to result_.
-  bool sum(int brackets) {
-    Value total{};
-    char sign = '\0';
-    for (;; ++operators_) {
-      Value term;
-      if (!product(term, brackets)) return false;
-      if (sign == '\0')
-        total = term;
-      else if (!add(total, term, sign))
-        return false;
-      if (peek() != '+' && peek() != '-') break;
-      sign = *at_++;
-      skip_blanks();
+  // Terms and the factors in them, up to what is neither. Null where the text isn't plain.
+  const char* sum(const char* at, int brackets, Value& result) {
+    Level level;
+    Fault fault = fault_;
+    const Operation* op = &operation_of('+');
+    for (;;) {
+      Value operand;
+      if (const char* const next = short_number(at, operand)) [[likely]] {
+        at = next;
+      } else {
+        Value other;  // apart, so that the operand stays in registers
+        fault_ = fault;
+        at = other_operand(at, brackets, other);
+        if (at == nullptr) return nullptr;
+        operand = other;
+        fault = fault_;
+      }
+      apply(level, *op, operand, fault);
+      at = after_blanks(at);
+      if (at == end_ || !is_operator(*at)) break;
+      op = &operation_of(*at);
+      at = after_blanks(at + 1);
     }
-    result_ = total;
-    return true;
+    apply(level, operation_of('+'), {}, fault);
+    fault_ = fault;
+    result = level.sum;
+    return at;
   }
 
-  [[gnu::always_inline]] bool product(Value& left, int brackets) {
-    if (!factor(left, brackets)) return false;
-    while (peek() == '*' || peek() == '/') {
-      const char op = *at_++;
-      if (peek() == op) return false;  // ** or //
-      ++operators_;
-      skip_blanks();
-      Value right;
-      if (!factor(right, brackets)) return false;
-      if (!multiply_or_divide(left, right, op)) return false;
+  // Signs, brackets and every other number.
+  const char* other_operand(const char* at, int brackets, Value& value) {
+    Mask negative = 0;
+    int signs = 0;
+    for (; peek(at) == '+' || peek(at) == '-'; ++signs) {
+      if (*at == '-') negative = ~negative;
+      at = after_blanks(at + 1);
     }
-    return true;
-  }
-
-  // Most factors are short numbers: those are read right here, and nothing is put in memory.
-  [[gnu::always_inline]] bool factor(Value& value, int brackets) {
-    if (!short_number(value)) {
-      if (!other_factor(brackets)) return false;
-      value = result_;
+    if (peek(at) == '(') {
+      if (brackets >= kMaxDepth) return nullptr;
+      at = sum(after_blanks(at + 1), brackets + 1, value);
+      if (at == nullptr || peek(at) != ')') return nullptr;
+      ++at;
+    } else {
+      const char* const next = short_number(at, value);
+      at = next != nullptr ? next : any_number(at, value);
     }
-    skip_blanks();
-    return true;
+    // 0 has no sign where it is an int.
+    if (negative != 0) value.real = value.is_float != 0 ? -value.real : 0.0 - value.real;
+    value.height += signs;
+    return at;
   }
 
-  // Signs, brackets and every other number; the value goes to result_.
-  bool other_factor(int brackets) {
-    if (peek() == '+' || peek() == '-') return signed_factor(brackets);
-    if (peek() != '(') return any_number(result_);
-    if (brackets >= kMaxDepth) return false;
-    ++at_;
-    skip_blanks();
-    if (!sum(brackets + 1) || peek() != ')') return false;
-    ++at_;
-    return true;
-  }
-
-  bool signed_factor(int brackets) {
-    bool negative = false;
-    for (; peek() == '+' || peek() == '-'; ++operators_) {
-      negative ^= *at_++ == '-';
-      skip_blanks();
-    }
-    if (!short_number(result_) && !other_factor(brackets)) return false;
-    if (!negative) return true;
-    result_.real = result_.is_float ? -result_.real : 0.0 - result_.real;  // int 0 has no sign
-    return !__builtin_sub_overflow(std::int64_t{0}, result_.integer, &result_.integer);
+  // Eight characters, with zeros after the end; not at the end.
+  std::uint64_t word_at(const char* at) const {
+    const char* const from = std::min(at, end_ - kWord);
+    return load(from) >> (8U * static_cast<unsigned>(at - from));
   }
 
   // A number of up to seven characters, with or without a point: it and what ends it are in one
-  // word, and the point is taken out of the digits by shifting. False leaves the cursor alone.
-  [[gnu::always_inline]] bool short_number(Value& value) {
-    const std::uint64_t word = peek_word();
+  // word, and the point is taken out of the digits by shifting. Null where there is none.
+  [[gnu::always_inline]] const char* short_number(const char* at, Value& value) const {
+    if (at == end_) return nullptr;
+    const std::uint64_t word = word_at(at);
     const std::uint64_t others = other_bytes(word);
     const unsigned whole = first_byte(others);
-    if (whole - 1U >= 7U || (whole > 1 && (word & 0xFFU) == '0')) return false;
+    if (whole - 1U >= 7U || (whole > 1 && (word & 0xFFU) == '0')) return nullptr;
     // No branch on the point: whether a number has one is as good as random.
     const std::uint64_t point = static_cast<std::uint64_t>(((word >> (8U * whole)) & 0xFFU) == '.');
     const std::uint64_t has_point = 0U - point;
     const unsigned length = first_byte(others & ~(has_point & others & (0U - others)));
-    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return false;
+    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return nullptr;
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t digits = word ^ ((word ^ spliced) & has_point);
     const unsigned count = length - static_cast<unsigned>(point);
-    value.integer = static_cast<std::int64_t>(digits_value(digits, count));
-    value.real = static_cast<double>(value.integer) / kTens[count - whole];
-    value.is_float = point != 0;
-    at_ += length;
-    return true;
+    value.real = static_cast<double>(static_cast<std::int64_t>(digits_value(digits, count))) /
+                 kTens[count - whole];
+    value.is_float = has_point;
+    return at + length;
   }
 
-  // Decimal digits without underscores or leading zeros, at most 18 of them in an int.
-  bool any_number(Value& value) {
-    const char* const begin = at_;
+  // Decimal digits without underscores or leading zeros; an int stays below 2^53.
+  const char* any_number(const char* at, Value& value) const {
+    const char* const begin = at;
     std::uint64_t digits = 0;
-    while (is_digit(peek())) digits = digits * 10 + digit();
-    std::ptrdiff_t count = at_ - begin;
-    if (count > 1 && *begin == '0') return false;
-    value.is_float = peek() == '.';
-    int scale = 0;
-    if (value.is_float) {
-      const char* const fraction = ++at_;
-      while (is_digit(peek())) digits = digits * 10 + digit();
-      scale = static_cast<int>(fraction - at_);
-      count += at_ - fraction;
+    for (; is_digit(peek(at)); ++at) digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
+    std::ptrdiff_t count = at - begin;
+    if (count > 1 && *begin == '0') return nullptr;
+    std::ptrdiff_t decimals = 0;
+    if (peek(at) == '.') {
+      const char* const fraction = ++at;
+      for (; is_digit(peek(at)); ++at) digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
+      decimals = at - fraction;
+      count += decimals;
+      value.is_float = kAll;
     }
-    if (count == 0) return false;
-    if ((peek() | 0x20) == 'e' && !exponent(value, scale)) return false;
-    if (!kEndsNumber[static_cast<unsigned char>(peek())]) return false;
-    value.integer = static_cast<std::int64_t>(digits);
-    value.real = static_cast<double>(value.integer);
-    if (!value.is_float) return count <= 18;
-    return to_real(begin, count, digits, scale, value);
-  }
-
-  std::uint64_t digit() { return static_cast<std::uint64_t>(*at_++ - '0'); }
-
-  bool exponent(Value& value, int& scale) {
-    value.is_float = true;
-    ++at_;
-    const bool negative = peek() == '-';
-    if (negative || peek() == '+') ++at_;
-    const char* const begin = at_;
-    int size = 0;
-    while (is_digit(peek()) && at_ - begin < 4) size = size * 10 + (*at_++ - '0');
-    scale += negative ? -size : size;
-    return at_ != begin;
-  }
-
-  // Exact digits and an exact power of ten give the nearest float in one operation.
-  bool to_real(const char* begin, std::ptrdiff_t count, std::uint64_t digits, int scale,
-               Value& value) const {
-    if (count <= 18 && digits <= static_cast<std::uint64_t>(kExact) && std::abs(scale) <= 22) {
-      const double ten = kTens[static_cast<std::size_t>(std::abs(scale))];
-      value.real = scale < 0 ? value.real / ten : value.real * ten;
-      return true;
+    if (count == 0 || !kEndsNumber[static_cast<unsigned char>(peek(at))]) return nullptr;
+    // Exact digits and an exact power of ten give the nearest float in one operation.
+    if (count <= 18 && digits < static_cast<std::uint64_t>(kExact)) {
+      value.real = static_cast<double>(static_cast<std::int64_t>(digits)) /
+                   kTens[static_cast<std::size_t>(decimals)];
+      return at;
     }
-    return std::from_chars(begin, at_, value.real).ec == std::errc{};
+    if (value.is_float == 0) return nullptr;
+    return std::from_chars(begin, at, value.real).ec == std::errc{} ? at : nullptr;
   }
 
-  // The result of an operation; false where it is infinite.
-  static bool join(Value& left, const Value& right, double real) {
-    left.is_float |= right.is_float;
-    left.real = left.is_float ? real : static_cast<double>(left.integer);
-    return std::isfinite(left.real);
-  }
-
-  // False also where a big int came out.
-  static bool add(Value& left, const Value& right, char op) {
-    const bool minus = op == '-';
-    const double real = left.real + (minus ? -right.real : right.real);
-    const bool overflow = minus
-                              ? __builtin_sub_overflow(left.integer, right.integer, &left.integer)
-                              : __builtin_add_overflow(left.integer, right.integer, &left.integer);
-    return join(left, right, real) && (left.is_float || !overflow);
-  }
-
-  // Both are computed and one is taken: which one is as good as random. A quotient of ints counts
-  // only where both are floats exactly.
-  [[gnu::always_inline]] static bool multiply_or_divide(Value& left, const Value& right, char op) {
-    const bool divides = op == '/';
-    const bool floats = left.is_float || right.is_float;
-    const bool exact = is_exact(left.integer) && is_exact(right.integer);
-    const double product = left.real * right.real;
-    const double quotient = left.real / right.real;
-    const bool overflow = __builtin_mul_overflow(left.integer, right.integer, &left.integer);
-    const bool bad = divides ? right.real == 0.0 || !(floats || exact) : overflow && !floats;
-    left.is_float |= divides;
-    return !bad && join(left, right, divides ? quotient : product);
-  }
-
-  const char* at_;
+  const char* begin_;
   const char* end_;
-  std::uint64_t last_;
-  Value result_{};
-  int operators_ = 0;  // no tree is deeper than it has operators
+  Value result_;
+  Fault fault_ = Fault::kNone;
 };
+
+PlainVerdict verdict_of(const Plain& plain, char* out) {
+  const Value& value = plain.result();
+  const bool deep = value.height > kMaxDepth;
+  switch (plain.fault()) {
+    case Fault::kNone:
+      if (deep) return {PlainVerdict::kTooDeep, out};
+      if (value.is_float != 0) return {PlainVerdict::kValue, write_repr(value.real, out)};
+      return {PlainVerdict::kValue,
+              std::to_chars(out, out + kPlainSize, static_cast<std::int64_t>(value.real)).ptr};
+    case Fault::kDivision:
+      if (!deep) return {PlainVerdict::kDivision, out};
+      break;
+    case Fault::kFloatDivision:
+      if (!deep) return {PlainVerdict::kFloatDivision, out};
+      break;
+    case Fault::kOther:
+      break;
+  }
+  return {PlainVerdict::kUnknown, out};
+}
 
 }  // namespace
 
-char* evaluate_plain(std::string_view text, char* out) {
-  if (text.empty() || text.size() > kMaxCodePoints) return nullptr;
-  Plain plain(text);
-  if (!plain.run()) return nullptr;
-  const Value& value = plain.result();
-  if (value.is_float) return write_repr(value.real, out);
-  return std::to_chars(out, out + kPlainSize, value.integer).ptr;
+PlainVerdict evaluate_plain(std::string_view text, char* out) {
+  if (text.empty() || text.size() > kMaxCodePoints) return {PlainVerdict::kUnknown, out};
+  const char* end = text.data() + text.size();
+  const char* begin = text.data();
+  std::uint64_t word = 0;
+  if (text.size() < sizeof word) {
+    word = load_short(text);
+    end = reinterpret_cast<const char*>(&word) + sizeof word;
+    begin = end - text.size();
+  }
+  Plain plain(begin, end);
+  if (!plain.run()) return {PlainVerdict::kUnknown, out};
+  return verdict_of(plain, out);
 }
 
 }  // namespace runner::arithmetic
