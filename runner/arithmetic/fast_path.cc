@@ -74,41 +74,47 @@ std::uint64_t digits_value(std::uint64_t word, unsigned count) {
   return (low + high) >> 32U;
 }
 
-using Mask = std::uint64_t;  // all ones or all zeros
+// A float that stays in a vector register, where a choice between two is cheap. Both lanes agree.
+using Real = double __attribute__((vector_size(16)));
+using Mask = std::int64_t __attribute__((vector_size(16)));  // all ones or all zeros
 
-double select(Mask mask, double yes, double no) {
-  const auto a = std::bit_cast<std::uint64_t>(yes);
-  const auto b = std::bit_cast<std::uint64_t>(no);
-  return std::bit_cast<double>(b ^ ((a ^ b) & mask));
+[[gnu::always_inline]] inline Mask select(Mask mask, Mask yes, Mask no) {
+  return (yes & mask) | (no & ~mask);
 }
-Mask select(Mask mask, Mask yes, Mask no) { return no ^ ((yes ^ no) & mask); }
-double flipped(double value, std::uint64_t sign) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ sign);
+[[gnu::always_inline]] inline Real select(Mask mask, Real yes, Real no) {
+  return std::bit_cast<Real>(select(mask, std::bit_cast<Mask>(yes), std::bit_cast<Mask>(no)));
+}
+[[gnu::always_inline]] inline Real flipped(Real value, Mask sign) {
+  return std::bit_cast<Real>(std::bit_cast<Mask>(value) ^ sign);
 }
 
-constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
-
-// Below these in magnitude a value counts, of an int and of a float: an int is exact there.
-constexpr std::array<double, 2> kLimits{static_cast<double>(kExact),
-                                        std::numeric_limits<double>::infinity()};
-// What is added to a product: an int has no negative zero.
-constexpr std::array<double, 2> kNothing{0.0, -0.0};
+constexpr std::int64_t kSign = std::numeric_limits<std::int64_t>::min();
 
 struct Value {
-  double real = -0.0;  // -0.0 + x is x
-  Mask is_float = 0;
+  Real real{-0.0, -0.0};  // -0.0 + x is x
+  Mask is_float{0, 0};
   int height = 0;  // of its tree
 };
 
 struct Operation {
-  Mask adds;           // + and -
-  Mask divides;        // /
-  std::uint64_t sign;  // of what - takes away
+  Mask adds;     // + and -
+  Mask divides;  // /
+  Mask sign;     // of what - takes away
+  int is_sum;
 };
-constexpr Mask kAll = ~Mask{0};
+constexpr Mask kNo{0, 0};
+constexpr Mask kYes{-1, -1};
+constexpr std::array<Mask, 2> kPoint{kNo, kYes};
+constexpr Real kZero{0.0, 0.0};
 // By the last three bits of * + - /.
-constexpr std::array<Operation, 8> kOperations{
-    {{}, {}, {}, {kAll, 0, 0}, {}, {kAll, 0, kSign}, {}, {0, kAll, 0}}};
+constexpr std::array<Operation, 8> kOperations{{{kNo, kNo, kNo, 0},
+                                                {kNo, kNo, kNo, 0},
+                                                {kNo, kNo, kNo, 0},
+                                                {kYes, kNo, kNo, 1},
+                                                {kNo, kNo, kNo, 0},
+                                                {kYes, kNo, Mask{kSign, kSign}, 1},
+                                                {kNo, kNo, kNo, 0},
+                                                {kNo, kYes, kNo, 0}}};
 constexpr bool is_operator(char c) { return c == '*' || c == '+' || c == '-' || c == '/'; }
 constexpr const Operation& operation_of(char c) {
   return kOperations[static_cast<unsigned char>(c) & 7U];
@@ -118,43 +124,59 @@ constexpr const Operation& operation_of(char c) {
 struct Level {
   Value sum;
   Value term;
-  std::uint64_t sign = 0;  // of the term within the sum
-  int terms = 0;           // how many joined, and one for the nothing at first
+  Mask sign = kNo;  // of the term within the sum
+  int has_sum = 0;  // 0 while the sum is nothing yet
 };
 
 // Why a text has no value that counts.
 enum class Fault : std::uint8_t { kNone, kDivision, kFloatDivision, kOther };
 
 Fault fault_of(const Operation& op, const Value& left, const Value& right) {
-  if (op.divides == 0 || right.real != 0.0) return Fault::kOther;
-  return (left.is_float | right.is_float) != 0 ? Fault::kFloatDivision : Fault::kDivision;
+  if (op.divides[0] == 0 || right.real[0] != 0.0) return Fault::kOther;
+  return (left.is_float[0] | right.is_float[0]) != 0 ? Fault::kFloatDivision : Fault::kDivision;
+}
+
+// Whether the value is finite, and exact where it is an int.
+[[gnu::always_inline]] inline bool counts(Real value, Mask is_float) {
+  constexpr Real kInfinity{std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::infinity()};
+  constexpr Real kMost{static_cast<double>(kExact), static_cast<double>(kExact)};
+  const Real limit =
+      std::bit_cast<Real>((std::bit_cast<Mask>(kInfinity) & is_float) | std::bit_cast<Mask>(kMost));
+  return std::fabs(value[0]) < limit[0];
+}
+
+// The sum with the term in it.
+[[gnu::always_inline]] inline Value joined(const Level& level) {
+  return {level.sum.real + flipped(level.term.real, level.sign),
+          level.sum.is_float | level.term.is_float,
+          std::max(level.sum.height, level.term.height) + level.has_sum};
 }
 
 // Takes an operand in. Both what + does and what * or / does is computed: which one counts is as
 // good as random.
 [[gnu::always_inline]] inline void apply(Level& level, const Operation& op, const Value& operand,
                                          Fault& fault) {
-  const Value sum = level.sum;
   const Value term = level.term;
-  const double total = sum.real + flipped(term.real, level.sign);
-  const Mask grown_float = term.is_float | operand.is_float | op.divides;
-  const double product = term.real * operand.real + kNothing[grown_float & 1U];
-  const double grown = select(op.divides, term.real / operand.real, product);
-  const double result = select(op.adds, total, grown);
-  const Mask is_float = select(op.adds, sum.is_float | term.is_float, grown_float);
-  if (!(std::fabs(result) < kLimits[is_float & 1U])) [[unlikely]]
+  const Value total = joined(level);
+  Value grown;
+  grown.is_float = term.is_float | operand.is_float | op.divides;
+  grown.height = std::max(term.height, operand.height) + 1;
+  // An int has no negative zero: 0.0 is added to it, and -0.0 to a float.
+  const Real nothing = std::bit_cast<Real>(grown.is_float & Mask{kSign, kSign});
+  grown.real = select(op.divides, term.real / operand.real, term.real * operand.real + nothing);
+  const Real result = select(op.adds, total.real, grown.real);
+  if (!counts(result, select(op.adds, total.is_float, grown.is_float))) [[unlikely]]
     if (fault == Fault::kNone) fault = fault_of(op, term, operand);
-  const bool adds = op.adds != 0;
-  const int sum_height = std::max(sum.height, term.height) + (level.terms >= 2 ? 1 : 0);
-  const int grown_height = std::max(term.height, operand.height) + 1;
-  level.sum.real = select(op.adds, result, sum.real);
-  level.sum.is_float = select(op.adds, is_float, sum.is_float);
-  level.sum.height = adds ? sum_height : sum.height;
-  level.term.real = select(op.adds, operand.real, result);
-  level.term.is_float = select(op.adds, operand.is_float, is_float);
-  level.term.height = adds ? operand.height : grown_height;
+  const bool adds = op.is_sum != 0;
+  level.sum.real = select(op.adds, total.real, level.sum.real);
+  level.sum.is_float = select(op.adds, total.is_float, level.sum.is_float);
+  level.sum.height = adds ? total.height : level.sum.height;
+  level.term.real = select(op.adds, operand.real, grown.real);
+  level.term.is_float = select(op.adds, operand.is_float, grown.is_float);
+  level.term.height = adds ? operand.height : grown.height;
   level.sign = select(op.adds, op.sign, level.sign);
-  level.terms += adds ? 1 : 0;
+  level.has_sum |= op.is_sum;
 }
 
 class Plain {
@@ -181,38 +203,37 @@ class Plain {
   // Terms and the factors in them, up to what is neither. Null where the text isn't plain.
   const char* sum(const char* at, int brackets, Value& result) {
     Level level;
-    Fault fault = fault_;
-    const Operation* op = &operation_of('+');
-    for (;;) {
-      Value operand;
-      if (const char* const next = short_number(at, operand)) [[likely]] {
-        at = next;
-      } else {
-        Value other;  // apart, so that the operand stays in registers
-        fault_ = fault;
-        at = other_operand(at, brackets, other);
-        if (at == nullptr) return nullptr;
-        operand = other;
-        fault = fault_;
-      }
-      apply(level, *op, operand, fault);
-      at = after_blanks(at);
-      if (at == end_ || !is_operator(*at)) break;
-      op = &operation_of(*at);
-      at = after_blanks(at + 1);
+    at = operand(at, brackets, level.term);
+    if (at == nullptr) return nullptr;
+    while (at != end_ && is_operator(*at)) {
+      const Operation& op = operation_of(*at);
+      Value right;
+      at = operand(after_blanks(at + 1), brackets, right);
+      if (at == nullptr) return nullptr;
+      apply(level, op, right, fault_);
     }
-    apply(level, operation_of('+'), {}, fault);
-    fault_ = fault;
-    result = level.sum;
+    result = joined(level);
+    if (!counts(result.real, result.is_float) && fault_ == Fault::kNone) fault_ = Fault::kOther;
     return at;
+  }
+
+  // Most operands are short numbers: those are read right here, and nothing is put in memory.
+  [[gnu::always_inline]] const char* operand(const char* at, int brackets, Value& value) {
+    if (const char* const next = short_number(at, value)) [[likely]]
+      return after_blanks(next);
+    Value other;
+    at = other_operand(at, brackets, other);
+    if (at == nullptr) return nullptr;
+    value = other;
+    return after_blanks(at);
   }
 
   // Signs, brackets and every other number.
   const char* other_operand(const char* at, int brackets, Value& value) {
-    Mask negative = 0;
+    bool negative = false;
     int signs = 0;
     for (; peek(at) == '+' || peek(at) == '-'; ++signs) {
-      if (*at == '-') negative = ~negative;
+      negative ^= *at == '-';
       at = after_blanks(at + 1);
     }
     if (peek(at) == '(') {
@@ -225,7 +246,7 @@ class Plain {
       at = next != nullptr ? next : any_number(at, value);
     }
     // 0 has no sign where it is an int.
-    if (negative != 0) value.real = value.is_float != 0 ? -value.real : 0.0 - value.real;
+    if (negative) value.real = value.is_float[0] != 0 ? -value.real : kZero - value.real;
     value.height += signs;
     return at;
   }
@@ -253,9 +274,10 @@ class Plain {
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t digits = word ^ ((word ^ spliced) & has_point);
     const unsigned count = length - static_cast<unsigned>(point);
-    value.real = static_cast<double>(static_cast<std::int64_t>(digits_value(digits, count))) /
-                 kTens[count - whole];
-    value.is_float = has_point;
+    const auto number = static_cast<double>(static_cast<std::int64_t>(digits_value(digits, count)));
+    const double real = number / kTens[count - whole];
+    value.real = Real{real, real};
+    value.is_float = kPoint[point];
     return at + length;
   }
 
@@ -272,17 +294,20 @@ class Plain {
       for (; is_digit(peek(at)); ++at) digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
       decimals = at - fraction;
       count += decimals;
-      value.is_float = kAll;
+      value.is_float = kYes;
     }
     if (count == 0 || !kEndsNumber[static_cast<unsigned char>(peek(at))]) return nullptr;
     // Exact digits and an exact power of ten give the nearest float in one operation.
+    double real = 0.0;
     if (count <= 18 && digits < static_cast<std::uint64_t>(kExact)) {
-      value.real = static_cast<double>(static_cast<std::int64_t>(digits)) /
-                   kTens[static_cast<std::size_t>(decimals)];
-      return at;
+      real = static_cast<double>(static_cast<std::int64_t>(digits)) /
+             kTens[static_cast<std::size_t>(decimals)];
+    } else {
+      if (value.is_float[0] == 0) return nullptr;
+      if (std::from_chars(begin, at, real).ec != std::errc{}) return nullptr;
     }
-    if (value.is_float == 0) return nullptr;
-    return std::from_chars(begin, at, value.real).ec == std::errc{} ? at : nullptr;
+    value.real = Real{real, real};
+    return at;
   }
 
   const char* begin_;
@@ -297,9 +322,9 @@ PlainVerdict verdict_of(const Plain& plain, char* out) {
   switch (plain.fault()) {
     case Fault::kNone:
       if (deep) return {PlainVerdict::kTooDeep, out};
-      if (value.is_float != 0) return {PlainVerdict::kValue, write_repr(value.real, out)};
+      if (value.is_float[0] != 0) return {PlainVerdict::kValue, write_repr(value.real[0], out)};
       return {PlainVerdict::kValue,
-              std::to_chars(out, out + kPlainSize, static_cast<std::int64_t>(value.real)).ptr};
+              std::to_chars(out, out + kPlainSize, static_cast<std::int64_t>(value.real[0])).ptr};
     case Fault::kDivision:
       if (!deep) return {PlainVerdict::kDivision, out};
       break;
