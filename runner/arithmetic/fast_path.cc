@@ -74,27 +74,22 @@ std::uint64_t digits_value(std::uint64_t word, unsigned count) {
   return (low + high) >> 32U;
 }
 
-// A float that stays in a vector register, where a choice between two is cheap. Both lanes agree.
-using Real = double __attribute__((vector_size(16)));
+// A number and, beside it, what kind it is: 0 for an int, NaN for a float. The processor computes
+// both at once, and every rule holds by itself: a float with anything is a float, and 0 / 0 is NaN.
+using Value = double __attribute__((vector_size(16)));
 using Mask = std::int64_t __attribute__((vector_size(16)));  // all ones or all zeros
 
-[[gnu::always_inline]] inline Mask select(Mask mask, Mask yes, Mask no) {
-  return (yes & mask) | (no & ~mask);
+[[gnu::always_inline]] inline Value select(Mask mask, Value yes, Value no) {
+  return std::bit_cast<Value>((std::bit_cast<Mask>(yes) & mask) |
+                              (std::bit_cast<Mask>(no) & ~mask));
 }
-[[gnu::always_inline]] inline Real select(Mask mask, Real yes, Real no) {
-  return std::bit_cast<Real>(select(mask, std::bit_cast<Mask>(yes), std::bit_cast<Mask>(no)));
-}
-[[gnu::always_inline]] inline Real flipped(Real value, Mask sign) {
-  return std::bit_cast<Real>(std::bit_cast<Mask>(value) ^ sign);
+[[gnu::always_inline]] inline Value flipped(Value value, Mask sign) {
+  return std::bit_cast<Value>(std::bit_cast<Mask>(value) ^ sign);
 }
 
-constexpr std::int64_t kSign = std::numeric_limits<std::int64_t>::min();
-
-struct Value {
-  Real real{-0.0, -0.0};  // -0.0 + x is x
-  Mask is_float{0, 0};
-  int height = 0;  // of its tree
-};
+constexpr double kFloat = std::numeric_limits<double>::quiet_NaN();
+constexpr std::array<double, 2> kKinds{0.0, kFloat};
+bool is_float(Value value) { return std::isnan(value[1]); }
 
 struct Operation {
   Mask adds;     // + and -
@@ -104,17 +99,15 @@ struct Operation {
 };
 constexpr Mask kNo{0, 0};
 constexpr Mask kYes{-1, -1};
-constexpr std::array<Mask, 2> kPoint{kNo, kYes};
-constexpr Real kZero{0.0, 0.0};
+constexpr Mask kMinus{std::numeric_limits<std::int64_t>::min(), 0};
+constexpr Operation kUnused{kNo, kNo, kNo, 0};
+constexpr Operation kTimes{kNo, kNo, kNo, 0};
+constexpr Operation kOver{kNo, kYes, kNo, 0};
+constexpr Operation kAnd{kYes, kNo, kNo, 1};
+constexpr Operation kLess{kYes, kNo, kMinus, 1};
 // By the last three bits of * + - /.
-constexpr std::array<Operation, 8> kOperations{{{kNo, kNo, kNo, 0},
-                                                {kNo, kNo, kNo, 0},
-                                                {kNo, kNo, kNo, 0},
-                                                {kYes, kNo, kNo, 1},
-                                                {kNo, kNo, kNo, 0},
-                                                {kYes, kNo, Mask{kSign, kSign}, 1},
-                                                {kNo, kNo, kNo, 0},
-                                                {kNo, kYes, kNo, 0}}};
+constexpr std::array<Operation, 8> kOperations{kUnused, kUnused, kTimes,  kAnd,
+                                               kUnused, kLess,   kUnused, kOver};
 constexpr bool is_operator(char c) { return c == '*' || c == '+' || c == '-' || c == '/'; }
 constexpr const Operation& operation_of(char c) {
   return kOperations[static_cast<unsigned char>(c) & 7U];
@@ -122,61 +115,46 @@ constexpr const Operation& operation_of(char c) {
 
 // What is known within a pair of brackets: a sum, and a term that may still grow before it joins.
 struct Level {
-  Value sum;
+  Value sum{-0.0, 0.0};  // -0.0 + x is x
   Value term;
   Mask sign = kNo;  // of the term within the sum
-  int has_sum = 0;  // 0 while the sum is nothing yet
+
+  Value joined() const { return sum + flipped(term, sign); }
 };
 
 // Why a text has no value that counts.
-enum class Fault : std::uint8_t { kNone, kDivision, kFloatDivision, kOther };
+enum class Flaw : std::uint8_t { kNone, kDivision, kFloatDivision, kOther };
 
-Fault fault_of(const Operation& op, const Value& left, const Value& right) {
-  if (op.divides[0] == 0 || right.real[0] != 0.0) return Fault::kOther;
-  return (left.is_float[0] | right.is_float[0]) != 0 ? Fault::kFloatDivision : Fault::kDivision;
+// Whether the value is exact where it is an int and finite where it is a float, told by its size
+// alone: false for a few that are.
+[[gnu::always_inline]] inline bool surely_counts(Value value) {
+  constexpr std::uint64_t kLimit = std::bit_cast<std::uint64_t>(static_cast<double>(kExact)) << 1U;
+  return (std::bit_cast<std::uint64_t>(value[0]) << 1U) - 1U < kLimit - 1U;
 }
 
-// Whether the value is finite, and exact where it is an int.
-[[gnu::always_inline]] inline bool counts(Real value, Mask is_float) {
-  constexpr Real kInfinity{std::numeric_limits<double>::infinity(),
-                           std::numeric_limits<double>::infinity()};
-  constexpr Real kMost{static_cast<double>(kExact), static_cast<double>(kExact)};
-  const Real limit =
-      std::bit_cast<Real>((std::bit_cast<Mask>(kInfinity) & is_float) | std::bit_cast<Mask>(kMost));
-  return std::fabs(value[0]) < limit[0];
+// The same in full. An int has no negative zero.
+[[gnu::noinline]] bool settle(Value& value) {
+  if (is_float(value)) return std::isfinite(value[0]);
+  if (value[0] == 0.0) value[0] = 0.0;
+  return std::fabs(value[0]) < static_cast<double>(kExact);
 }
 
-// The sum with the term in it.
-[[gnu::always_inline]] inline Value joined(const Level& level) {
-  return {level.sum.real + flipped(level.term.real, level.sign),
-          level.sum.is_float | level.term.is_float,
-          std::max(level.sum.height, level.term.height) + level.has_sum};
+Flaw flaw_of(const Operation& op, Value left, Value right) {
+  if (op.divides[0] == 0 || right[0] != 0.0) return Flaw::kOther;
+  return is_float(left) || is_float(right) ? Flaw::kFloatDivision : Flaw::kDivision;
 }
 
-// Takes an operand in. Both what + does and what * or / does is computed: which one counts is as
+// Takes an operand in. What + does and what * and / do is all computed: which one counts is as
 // good as random.
-[[gnu::always_inline]] inline void apply(Level& level, const Operation& op, const Value& operand,
-                                         Fault& fault) {
-  const Value term = level.term;
-  const Value total = joined(level);
-  Value grown;
-  grown.is_float = term.is_float | operand.is_float | op.divides;
-  grown.height = std::max(term.height, operand.height) + 1;
-  // An int has no negative zero: 0.0 is added to it, and -0.0 to a float.
-  const Real nothing = std::bit_cast<Real>(grown.is_float & Mask{kSign, kSign});
-  grown.real = select(op.divides, term.real / operand.real, term.real * operand.real + nothing);
-  const Real result = select(op.adds, total.real, grown.real);
-  if (!counts(result, select(op.adds, total.is_float, grown.is_float))) [[unlikely]]
-    if (fault == Fault::kNone) fault = fault_of(op, term, operand);
-  const bool adds = op.is_sum != 0;
-  level.sum.real = select(op.adds, total.real, level.sum.real);
-  level.sum.is_float = select(op.adds, total.is_float, level.sum.is_float);
-  level.sum.height = adds ? total.height : level.sum.height;
-  level.term.real = select(op.adds, operand.real, grown.real);
-  level.term.is_float = select(op.adds, operand.is_float, grown.is_float);
-  level.term.height = adds ? operand.height : grown.height;
-  level.sign = select(op.adds, op.sign, level.sign);
-  level.has_sum |= op.is_sum;
+[[gnu::always_inline]] inline void apply(Level& level, const Operation& op, Value operand,
+                                         Flaw& flaw) {
+  const Value grown = select(op.divides, level.term / operand, level.term * operand);
+  Value result = select(op.adds, level.joined(), grown);
+  if (!surely_counts(result)) [[unlikely]]
+    if (!settle(result) && flaw == Flaw::kNone) flaw = flaw_of(op, level.term, operand);
+  level.sum = select(op.adds, result, level.sum);
+  level.term = select(op.adds, operand, result);
+  level.sign = op.sign | (level.sign & ~op.adds);
 }
 
 class Plain {
@@ -185,11 +163,13 @@ class Plain {
   // would be read before it is written out, which stalls.
   Plain(const char* begin, const char* end) : begin_(begin), end_(end) {}
 
-  // Whether the whole text is an expression: then result() and fault() say what it comes to.
+  // Whether the whole text is an expression: then the others say what it comes to.
   bool run() { return sum(after_blanks(begin_), 0, result_) == end_; }
 
-  const Value& result() const { return result_; }
-  Fault fault() const { return fault_; }
+  Value result() const { return result_; }
+  Flaw flaw() const { return flaw_; }
+  bool is_shallow() const { return operators_ <= kMaxDepth; }  // no tree is deeper
+  bool is_deep() const { return is_deep_; }
 
  private:
   // The character there, or NUL at the end.
@@ -205,15 +185,20 @@ class Plain {
     Level level;
     at = operand(at, brackets, level.term);
     if (at == nullptr) return nullptr;
+    int sums = 0;
     while (at != end_ && is_operator(*at)) {
       const Operation& op = operation_of(*at);
       Value right;
       at = operand(after_blanks(at + 1), brackets, right);
       if (at == nullptr) return nullptr;
-      apply(level, op, right, fault_);
+      apply(level, op, right, flaw_);
+      sums += op.is_sum;
+      ++operators_;
     }
-    result = joined(level);
-    if (!counts(result.real, result.is_float) && fault_ == Fault::kNone) fault_ = Fault::kOther;
+    result = level.joined();
+    if (!surely_counts(result)) [[unlikely]]
+      if (!settle(result) && flaw_ == Flaw::kNone) flaw_ = Flaw::kOther;
+    is_deep_ |= sums > kMaxDepth;  // the first term is as deep
     return at;
   }
 
@@ -221,7 +206,7 @@ class Plain {
   [[gnu::always_inline]] const char* operand(const char* at, int brackets, Value& value) {
     if (const char* const next = short_number(at, value)) [[likely]]
       return after_blanks(next);
-    Value other;
+    Value other;  // apart, so that the operand itself stays in a register
     at = other_operand(at, brackets, other);
     if (at == nullptr) return nullptr;
     value = other;
@@ -231,8 +216,7 @@ class Plain {
   // Signs, brackets and every other number.
   const char* other_operand(const char* at, int brackets, Value& value) {
     bool negative = false;
-    int signs = 0;
-    for (; peek(at) == '+' || peek(at) == '-'; ++signs) {
+    for (; peek(at) == '+' || peek(at) == '-'; ++operators_) {
       negative ^= *at == '-';
       at = after_blanks(at + 1);
     }
@@ -246,8 +230,7 @@ class Plain {
       at = next != nullptr ? next : any_number(at, value);
     }
     // 0 has no sign where it is an int.
-    if (negative) value.real = value.is_float[0] != 0 ? -value.real : kZero - value.real;
-    value.height += signs;
+    if (negative) value[0] = is_float(value) ? -value[0] : 0.0 - value[0];
     return at;
   }
 
@@ -276,8 +259,7 @@ class Plain {
     const unsigned count = length - static_cast<unsigned>(point);
     const auto number = static_cast<double>(static_cast<std::int64_t>(digits_value(digits, count)));
     const double real = number / kTens[count - whole];
-    value.real = Real{real, real};
-    value.is_float = kPoint[point];
+    value = Value{real, kKinds[point]};
     return at + length;
   }
 
@@ -288,52 +270,42 @@ class Plain {
     for (; is_digit(peek(at)); ++at) digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
     std::ptrdiff_t count = at - begin;
     if (count > 1 && *begin == '0') return nullptr;
+    const bool has_point = peek(at) == '.';
     std::ptrdiff_t decimals = 0;
-    if (peek(at) == '.') {
+    if (has_point) {
       const char* const fraction = ++at;
       for (; is_digit(peek(at)); ++at) digits = digits * 10 + static_cast<std::uint64_t>(*at - '0');
       decimals = at - fraction;
       count += decimals;
-      value.is_float = kYes;
     }
     if (count == 0 || !kEndsNumber[static_cast<unsigned char>(peek(at))]) return nullptr;
+    value = Value{0.0, kKinds[has_point ? 1 : 0]};
     // Exact digits and an exact power of ten give the nearest float in one operation.
-    double real = 0.0;
     if (count <= 18 && digits < static_cast<std::uint64_t>(kExact)) {
-      real = static_cast<double>(static_cast<std::int64_t>(digits)) /
-             kTens[static_cast<std::size_t>(decimals)];
-    } else {
-      if (value.is_float[0] == 0) return nullptr;
-      if (std::from_chars(begin, at, real).ec != std::errc{}) return nullptr;
+      value[0] = static_cast<double>(static_cast<std::int64_t>(digits)) /
+                 kTens[static_cast<std::size_t>(decimals)];
+      return at;
     }
-    value.real = Real{real, real};
+    double real = 0.0;
+    if (!has_point || std::from_chars(begin, at, real).ec != std::errc{}) return nullptr;
+    value[0] = real;
     return at;
   }
 
   const char* begin_;
   const char* end_;
-  Value result_;
-  Fault fault_ = Fault::kNone;
+  Value result_{};
+  Flaw flaw_ = Flaw::kNone;
+  bool is_deep_ = false;
+  int operators_ = 0;
 };
 
-PlainVerdict verdict_of(const Plain& plain, char* out) {
-  const Value& value = plain.result();
-  const bool deep = value.height > kMaxDepth;
-  switch (plain.fault()) {
-    case Fault::kNone:
-      if (deep) return {PlainVerdict::kTooDeep, out};
-      if (value.is_float[0] != 0) return {PlainVerdict::kValue, write_repr(value.real[0], out)};
-      return {PlainVerdict::kValue,
-              std::to_chars(out, out + kPlainSize, static_cast<std::int64_t>(value.real[0])).ptr};
-    case Fault::kDivision:
-      if (!deep) return {PlainVerdict::kDivision, out};
-      break;
-    case Fault::kFloatDivision:
-      if (!deep) return {PlainVerdict::kFloatDivision, out};
-      break;
-    case Fault::kOther:
-      break;
-  }
+PlainVerdict refusal_of(const Plain& plain, char* out) {
+  if (plain.is_deep())
+    return {plain.flaw() == Flaw::kNone ? PlainVerdict::kTooDeep : PlainVerdict::kUnknown, out};
+  if (!plain.is_shallow()) return {PlainVerdict::kUnknown, out};
+  if (plain.flaw() == Flaw::kDivision) return {PlainVerdict::kDivision, out};
+  if (plain.flaw() == Flaw::kFloatDivision) return {PlainVerdict::kFloatDivision, out};
   return {PlainVerdict::kUnknown, out};
 }
 
@@ -351,7 +323,9 @@ PlainVerdict evaluate_plain(std::string_view text, char* out) {
   }
   Plain plain(begin, end);
   if (!plain.run()) return {PlainVerdict::kUnknown, out};
-  return verdict_of(plain, out);
+  if (plain.flaw() != Flaw::kNone || !plain.is_shallow()) [[unlikely]]
+    return refusal_of(plain, out);
+  return {PlainVerdict::kValue, write_number(plain.result()[0], is_float(plain.result()), out)};
 }
 
 }  // namespace runner::arithmetic

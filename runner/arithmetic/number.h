@@ -50,6 +50,8 @@ std::partial_ordering compare(const Number& left, const Number& right);
 // write_repr() returns the end; a float takes at most kMaxFloatRepr bytes.
 inline constexpr std::size_t kMaxFloatRepr = 40;
 char* write_repr(double value, char* out);
+// The repr of a float, or of an int that is held as one: below 2^53.
+char* write_number(double value, bool is_float, char* out);
 void append_repr(double value, std::string& out);
 void append_repr(const Number& number, std::string& out);
 

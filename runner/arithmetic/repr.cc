@@ -262,6 +262,11 @@ char* write_repr(double value, char* out) {
   return write_decimal(decimal, out);
 }
 
+char* write_number(double value, bool is_float, char* out) {
+  if (is_float) return write_repr(value, out);
+  return std::to_chars(out, out + 20, static_cast<std::int64_t>(value)).ptr;
+}
+
 void append_repr(double value, std::string& out) {
   std::array<char, kMaxFloatRepr> text;
   out.append(text.data(), write_repr(value, text.data()));
