@@ -7,6 +7,8 @@
 // what every operator would and takes its own.
 #include "runner/arithmetic/fast_path.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,15 +33,9 @@ constexpr std::array<double, 23> kTens{1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-constexpr std::array<bool, 256> make_number_ends() {
-  std::array<bool, 256> ends{};
-  for (const char c : {'\0', ' ', '+', '-', '*', '/', ')'})
-    ends[static_cast<unsigned char>(c)] = true;
-  return ends;
-}
-constexpr std::array<bool, 256> kEndsNumber = make_number_ends();
-
 constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
+constexpr std::ptrdiff_t kBlock = 16;
+constexpr std::ptrdiff_t kWindow = 64;
 
 std::uint64_t load(const char* from) {
   std::uint64_t word = 0;
@@ -59,6 +55,18 @@ std::uint64_t load_short(std::string_view text) {
 std::uint64_t other_bytes(std::uint64_t word) {
   const std::uint64_t nibbles = word ^ 0x3030303030303030U;  // a digit becomes 0..9
   return ((nibbles + 0x7676767676767676U) | nibbles) & 0x8080808080808080U;
+}
+
+// A bit for each of 16 characters: whether it is a digit or a point.
+std::uint64_t number_bits(__m128i text) {
+  const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+  const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+  const __m128i is_point = _mm_cmpeq_epi8(text, _mm_set1_epi8('.'));
+  return static_cast<std::uint64_t>(_mm_movemask_epi8(_mm_or_si128(is_digit, is_point)));
+}
+
+std::uint64_t number_bits_at(const char* from) {
+  return number_bits(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
 unsigned first_byte(std::uint64_t mask) {
@@ -92,19 +100,19 @@ constexpr std::array<double, 2> kKinds{0.0, kFloat};
 bool is_float(Value value) { return std::isnan(value[1]); }
 
 struct Operation {
-  Mask adds;     // + and -
-  Mask divides;  // /
-  Mask sign;     // of what - takes away
+  Mask adds;  // + and -
+  Mask sign;  // of what - takes away
+  bool divides;
   int is_sum;
 };
 constexpr Mask kNo{0, 0};
 constexpr Mask kYes{-1, -1};
 constexpr Mask kMinus{std::numeric_limits<std::int64_t>::min(), 0};
-constexpr Operation kUnused{kNo, kNo, kNo, 0};
-constexpr Operation kTimes{kNo, kNo, kNo, 0};
-constexpr Operation kOver{kNo, kYes, kNo, 0};
-constexpr Operation kAnd{kYes, kNo, kNo, 1};
-constexpr Operation kLess{kYes, kNo, kMinus, 1};
+constexpr Operation kUnused{kNo, kNo, false, 0};
+constexpr Operation kTimes{kNo, kNo, false, 0};
+constexpr Operation kOver{kNo, kNo, true, 0};
+constexpr Operation kAnd{kYes, kNo, false, 1};
+constexpr Operation kLess{kYes, kMinus, false, 1};
 // By the last three bits of * + - /.
 constexpr std::array<Operation, 8> kOperations{kUnused, kUnused, kTimes,  kAnd,
                                                kUnused, kLess,   kUnused, kOver};
@@ -140,15 +148,17 @@ enum class Flaw : std::uint8_t { kNone, kDivision, kFloatDivision, kOther };
 }
 
 Flaw flaw_of(const Operation& op, Value left, Value right) {
-  if (op.divides[0] == 0 || right[0] != 0.0) return Flaw::kOther;
+  if (!op.divides || right[0] != 0.0) return Flaw::kOther;
   return is_float(left) || is_float(right) ? Flaw::kFloatDivision : Flaw::kDivision;
 }
 
-// Takes an operand in. What + does and what * and / do is all computed: which one counts is as
-// good as random.
+// Takes an operand in. What + does and what * does are both computed: which one counts is as good
+// as random.
 [[gnu::always_inline]] inline void apply(Level& level, const Operation& op, Value operand,
                                          Flaw& flaw) {
-  const Value grown = select(op.divides, level.term / operand, level.term * operand);
+  Value grown = level.term * operand;
+  if (op.divides) [[unlikely]]  // to wait for a quotient each time costs more than a wrong guess
+    grown = level.term / operand;
   Value result = select(op.adds, level.joined(), grown);
   if (!surely_counts(result)) [[unlikely]]
     if (!settle(result) && flaw == Flaw::kNone) flaw = flaw_of(op, level.term, operand);
@@ -161,7 +171,7 @@ class Plain {
  public:
   // Eight characters before `end` can be read: the text is read where it stands, since a copy
   // would be read before it is written out, which stalls.
-  Plain(const char* begin, const char* end) : begin_(begin), end_(end) {}
+  Plain(const char* begin, const char* end) : begin_(begin), end_(end) { look_from(begin); }
 
   // Whether the whole text is an expression: then the others say what it comes to.
   bool run() { return sum(after_blanks(begin_), 0, result_) == end_; }
@@ -226,6 +236,7 @@ class Plain {
       if (at == nullptr || peek(at) != ')') return nullptr;
       ++at;
     } else {
+      if (at - window_ > kWindow - kWord) look_from(at);
       const char* const next = short_number(at, value);
       at = next != nullptr ? next : any_number(at, value);
     }
@@ -234,32 +245,51 @@ class Plain {
     return at;
   }
 
+  // Finds the numbers in the next 64 characters, so that one of them need not be read before the
+  // next one is found.
+  void look_from(const char* from) {
+    window_ = from;
+    const std::ptrdiff_t size = std::min(end_ - from, kWindow);
+    if (size < kBlock) {
+      const std::uint64_t high = size > kWord ? word_at(from + kWord) : 0;
+      const std::uint64_t low = size > 0 ? word_at(from) : 0;
+      numbers_ = number_bits(
+          _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low)));
+      return;
+    }
+    numbers_ = number_bits_at(from);
+    for (std::ptrdiff_t at = kBlock; at + kBlock < size; at += kBlock)
+      numbers_ |= number_bits_at(from + at) << static_cast<unsigned>(at);
+    numbers_ |= number_bits_at(from + size - kBlock) << static_cast<unsigned>(size - kBlock);
+  }
+
   // Eight characters, with zeros after the end; not at the end.
   std::uint64_t word_at(const char* at) const {
     const char* const from = std::min(at, end_ - kWord);
     return load(from) >> (8U * static_cast<unsigned>(at - from));
   }
 
-  // A number of up to seven characters, with or without a point: it and what ends it are in one
-  // word, and the point is taken out of the digits by shifting. Null where there is none.
+  // A number of up to seven characters, with or without a point, in one word: the point is taken
+  // out of the digits by shifting. Null where there is none. What follows it is the caller's.
   [[gnu::always_inline]] const char* short_number(const char* at, Value& value) const {
-    if (at == end_) return nullptr;
+    const std::ptrdiff_t place = at - window_;
+    if (place > kWindow - kWord) return nullptr;
+    const auto length = static_cast<unsigned>(std::countr_zero(~(numbers_ >> place)));
+    if (length - 1U >= 7U) return nullptr;
     const std::uint64_t word = word_at(at);
-    const std::uint64_t others = other_bytes(word);
+    const std::uint64_t others = other_bytes(word) | std::uint64_t{0x80} << (8U * length);
     const unsigned whole = first_byte(others);
-    if (whole - 1U >= 7U || (whole > 1 && (word & 0xFFU) == '0')) return nullptr;
+    if (whole == 0 || (whole > 1 && (word & 0xFFU) == '0')) return nullptr;
     // No branch on the point: whether a number has one is as good as random.
-    const std::uint64_t point = static_cast<std::uint64_t>(((word >> (8U * whole)) & 0xFFU) == '.');
-    const std::uint64_t has_point = 0U - point;
-    const unsigned length = first_byte(others & ~(has_point & others & (0U - others)));
-    if (length >= 8U || !kEndsNumber[(word >> (8U * length)) & 0xFFU]) return nullptr;
+    const unsigned point = whole != length ? 1 : 0;
+    const std::uint64_t has_point = 0U - std::uint64_t{point};
+    if (first_byte(others & ~(has_point & others & (0U - others))) != length) return nullptr;
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t digits = word ^ ((word ^ spliced) & has_point);
-    const unsigned count = length - static_cast<unsigned>(point);
+    const unsigned count = length - point;
     const auto number = static_cast<double>(static_cast<std::int64_t>(digits_value(digits, count)));
-    const double real = number / kTens[count - whole];
-    value = Value{real, kKinds[point]};
+    value = Value{number / kTens[count - whole], kKinds[point]};
     return at + length;
   }
 
@@ -278,7 +308,7 @@ class Plain {
       decimals = at - fraction;
       count += decimals;
     }
-    if (count == 0 || !kEndsNumber[static_cast<unsigned char>(peek(at))]) return nullptr;
+    if (count == 0) return nullptr;
     value = Value{0.0, kKinds[has_point ? 1 : 0]};
     // Exact digits and an exact power of ten give the nearest float in one operation.
     if (count <= 18 && digits < static_cast<std::uint64_t>(kExact)) {
@@ -294,6 +324,8 @@ class Plain {
 
   const char* begin_;
   const char* end_;
+  const char* window_ = nullptr;
+  std::uint64_t numbers_ = 0;  // from the window on, a bit for each character that is in a number
   Value result_{};
   Flaw flaw_ = Flaw::kNone;
   bool is_deep_ = false;

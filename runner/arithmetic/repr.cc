@@ -104,8 +104,15 @@ struct Decimal {
 // mantissa, eleven bits up, times `factor` is that with 64 bits behind the binary point, exactly.
 struct Scale {
   std::uint64_t factor;
-  std::uint64_t unit;  // ten to the tens - 4: what is a multiple of it has four decimals
+  std::uint64_t unit;     // ten to the tens - 4: what is a multiple of it has four decimals
+  std::uint64_t inverse;  // of the unit, times 2^(63 + shift) and rounded up
+  unsigned shift;
   int tens;
+
+  // value / unit, exactly, of a value below 2^60.
+  std::uint64_t units_in(std::uint64_t value) const {
+    return static_cast<std::uint64_t>(Wide{2 * value} * inverse >> 64U) >> shift;
+  }
 };
 
 constexpr int kLeastExponent = -24;
@@ -115,9 +122,12 @@ constexpr auto make_scales() {
   std::array<Scale, kMostExponent - kLeastExponent + 1> scales{};
   for (int exponent = kLeastExponent; exponent <= kMostExponent; ++exponent) {
     const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
-    Scale scale{1, 1, tens};
+    Scale scale{1, 1, 0, 0, tens};
     for (int i = 0; i < tens; ++i) scale.factor *= 5;
     for (int i = 4; i < tens; ++i) scale.unit *= 10;
+    scale.shift = static_cast<unsigned>(std::bit_width(scale.unit)) - 1U;
+    scale.inverse = static_cast<std::uint64_t>(((Wide{1} << (63U + scale.shift)) + scale.unit - 1) /
+                                               scale.unit);
     scale.factor <<= static_cast<unsigned>(1 + exponent + tens);
     scales[static_cast<std::size_t>(exponent - kLeastExponent)] = scale;
   }
@@ -176,7 +186,7 @@ bool middle(double magnitude, Scaled& out) {
   Candidates found{above(exact - half) + 1, above(exact + half)};
   // Money and measures have up to four decimals. No other fifteen digits are that near.
   static constexpr std::uint64_t kFifteen = 1'000'000'000'000'000;
-  const std::uint64_t short_digits = found.high / scale.unit;
+  const std::uint64_t short_digits = scale.units_in(found.high);
   if (short_digits * scale.unit >= found.low && short_digits < kFifteen) {
     out = {short_digits, 4};
     return true;
