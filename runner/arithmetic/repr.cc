@@ -57,35 +57,54 @@ std::uint64_t mantissa_of(double magnitude) {
   return (std::bit_cast<std::uint64_t>(magnitude) & (kTop - 1)) | kTop;
 }
 
-// Digits / 10^4, without zeros at the end but for one decimal.
-char* write_four_decimals(std::uint64_t digits, char* out) {
+// A power of ten, and how to divide by it: with its inverse, rounded up, times 2^(63 + shift).
+struct Unit {
+  std::uint64_t value;
+  std::uint64_t inverse;
+  unsigned shift;
+
+  // Exact for a dividend below 2^60.
+  std::uint64_t divide(std::uint64_t dividend) const {
+    return static_cast<std::uint64_t>((Wide{2 * dividend} * inverse) >> 64U) >> shift;
+  }
+};
+
+constexpr std::array<Unit, 18> make_units() {
+  std::array<Unit, 18> units{};
+  std::uint64_t value = 1;
+  for (Unit& unit : units) {
+    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - 1U;
+    unit = {value, static_cast<std::uint64_t>(((Wide{1} << (63U + shift)) + value - 1) / value),
+            shift};
+    value *= 10;
+  }
+  return units;
+}
+constexpr std::array<Unit, 18> kUnits = make_units();
+
+// Digits / 10^4, without zeros at the end but for one decimal; without the decimals for an int.
+char* write_four_decimals(std::uint64_t digits, bool is_float, char* out) {
   char* const end = write_whole(digits / 10'000, out);
   *end = '.';
   const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
   store(fraction | kAscii, end + 1);
   const int zeros = (std::countl_zero(fraction) - 32) / 8;
-  return end + 1 + std::max(1, 4 - zeros);
+  const int decimals = std::max(1, 4 - zeros);
+  return end + (is_float ? 1 + decimals : 0);
 }
 
-// A decimal: digits / ten to the `scale`. Only where the scale is 4 may the digits end in zeros.
+// A decimal: digits / ten to the `scale`.
 struct Scaled {
   std::uint64_t digits;
   int scale;
 };
 
-constexpr std::array<std::uint64_t, 18> make_tens() {
-  std::array<std::uint64_t, 18> tens{1};
-  for (std::size_t i = 1; i < tens.size(); ++i) tens[i] = tens[i - 1] * 10;
-  return tens;
-}
-constexpr std::array<std::uint64_t, 18> kTens = make_tens();
-
 // With a point and `scale` decimals, 1 to 16 of them. Nothing written is read again: that stalls.
 char* write_scaled(const Scaled& decimal, char* out) {
-  const std::uint64_t unit = kTens[static_cast<std::size_t>(decimal.scale)];
-  const std::uint64_t whole = decimal.digits / unit;
-  const std::uint64_t rest = decimal.digits - whole * unit;
-  const std::uint64_t fraction = rest * kTens[static_cast<std::size_t>(16 - decimal.scale)];
+  const Unit& unit = kUnits[static_cast<std::size_t>(decimal.scale)];
+  const std::uint64_t whole = unit.divide(decimal.digits);
+  const std::uint64_t rest = decimal.digits - whole * unit.value;
+  const std::uint64_t fraction = rest * kUnits[static_cast<std::size_t>(16 - decimal.scale)].value;
   out = write_whole(whole, out);
   *out++ = '.';
   store(eight_digits(fraction / kEight) | kAscii, out);
@@ -104,15 +123,7 @@ struct Decimal {
 // mantissa, eleven bits up, times `factor` is that with 64 bits behind the binary point, exactly.
 struct Scale {
   std::uint64_t factor;
-  std::uint64_t unit;     // ten to the tens - 4: what is a multiple of it has four decimals
-  std::uint64_t inverse;  // of the unit, times 2^(63 + shift) and rounded up
-  unsigned shift;
   int tens;
-
-  // value / unit, exactly, of a value below 2^60.
-  std::uint64_t units_in(std::uint64_t value) const {
-    return static_cast<std::uint64_t>(Wide{2 * value} * inverse >> 64U) >> shift;
-  }
 };
 
 constexpr int kLeastExponent = -24;
@@ -122,12 +133,8 @@ constexpr auto make_scales() {
   std::array<Scale, kMostExponent - kLeastExponent + 1> scales{};
   for (int exponent = kLeastExponent; exponent <= kMostExponent; ++exponent) {
     const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
-    Scale scale{1, 1, 0, 0, tens};
+    Scale scale{1, tens};
     for (int i = 0; i < tens; ++i) scale.factor *= 5;
-    for (int i = 4; i < tens; ++i) scale.unit *= 10;
-    scale.shift = static_cast<unsigned>(std::bit_width(scale.unit)) - 1U;
-    scale.inverse = static_cast<std::uint64_t>(((Wide{1} << (63U + scale.shift)) + scale.unit - 1) /
-                                               scale.unit);
     scale.factor <<= static_cast<unsigned>(1 + exponent + tens);
     scales[static_cast<std::size_t>(exponent - kLeastExponent)] = scale;
   }
@@ -135,42 +142,39 @@ constexpr auto make_scales() {
 }
 constexpr auto kScales = make_scales();
 
-// The largest power of ten that has a multiple between two bounds.
+// The largest power of ten that has a multiple between two bounds, and the one that is next to
+// `middle` from below.
 struct Candidates {
   std::uint64_t low;
   std::uint64_t high;
+  std::uint64_t middle;
   std::uint64_t unit = 1;
   int zeros = 0;
 
+  // How often a float's digits end in a zero to drop is as good as random the first two times, so
+  // there is no branch on it.
   void shorten() {
-    for (;;) {
-      const std::uint64_t lower = (low + 9) / 10;
-      const std::uint64_t upper = high / 10;
-      if (lower > upper) return;
-      low = lower;
-      high = upper;
-      unit *= 10;
-      ++zeros;
+    step();
+    step();
+    while (step()) {
     }
+  }
+
+  [[gnu::always_inline]] bool step() {
+    const std::uint64_t lower = (low + 9) / 10;
+    const std::uint64_t upper = high / 10;
+    const std::uint64_t down = middle / 10;
+    const bool shorter = lower <= upper;
+    low = shorter ? lower : low;
+    high = shorter ? upper : high;
+    middle = shorter ? down : middle;
+    unit = shorter ? unit * 10 : unit;
+    zeros += shorter ? 1 : 0;
+    return shorter;
   }
 };
 
 constexpr std::uint64_t above(Wide fixed) { return static_cast<std::uint64_t>(fixed >> 64U); }
-constexpr std::uint64_t below(Wide fixed) { return static_cast<std::uint64_t>(fixed); }
-
-// The multiple of the unit nearest to `exact`; false for a tie.
-bool nearest(Wide exact, const Candidates& found, std::uint64_t& digits) {
-  digits = found.unit == 10 ? above(exact) / 10 : above(exact) / found.unit;
-  const std::uint64_t twice = 2 * (above(exact) - digits * found.unit);
-  const std::uint64_t fraction = below(exact);
-  static constexpr std::uint64_t kHalf = std::uint64_t{1} << 63U;
-  if (found.unit == 1) {
-    digits += fraction > kHalf ? 1 : 0;
-    return fraction != kHalf;
-  }
-  digits += twice > found.unit || (twice == found.unit && fraction != 0) ? 1 : 0;
-  return twice != found.unit || fraction != 0;
-}
 
 // The shortest digits of a float between 10^-7 and 10^12, in exact fixed point. What lies within
 // half a last place of the float reads back as it; neither bound is ever a whole number, since it
@@ -180,21 +184,26 @@ bool middle(double magnitude, Scaled& out) {
   if (exponent < kLeastExponent || exponent > kMostExponent) return false;
   const Scale& scale = kScales[static_cast<std::size_t>(exponent - kLeastExponent)];
   const std::uint64_t mantissa = mantissa_of(magnitude);
-  const bool power_of_two = mantissa == std::uint64_t{1} << kFraction;  // half as far from the next
+  if (mantissa == std::uint64_t{1} << kFraction) return false;  // half as far from the one below
   const Wide exact = Wide{mantissa << 11U} * scale.factor;
-  const Wide half = Wide{scale.factor} << (power_of_two ? 9U : 10U);
-  Candidates found{above(exact - half) + 1, above(exact + half)};
-  // Money and measures have up to four decimals. No other fifteen digits are that near.
-  static constexpr std::uint64_t kFifteen = 1'000'000'000'000'000;
-  const std::uint64_t short_digits = scale.units_in(found.high);
-  if (short_digits * scale.unit >= found.low && short_digits < kFifteen) {
-    out = {short_digits, 4};
-    return true;
-  }
-  if (power_of_two) return false;
+  const Wide half = Wide{scale.factor} << 10U;
+  Candidates found{above(exact - half) + 1, above(exact + half), above(exact)};
   found.shorten();
-  out.scale = scale.tens - found.zeros;
-  return nearest(exact, found, out.digits);
+  // To nearest; a tie is left to others.
+  const Wide rest = exact - (Wide{found.middle * found.unit} << 64U);
+  const Wide half_unit = Wide{found.unit} << 63U;
+  out = {found.middle + (rest > half_unit ? 1U : 0U), scale.tens - found.zeros};
+  return rest != half_unit;
+}
+
+// Money and measures have up to four decimals: whether the float is the one that these digits,
+// fifteen at most, read as. No other fifteen digits do, so they are the shortest.
+bool four_decimals(double magnitude, std::uint64_t& digits) {
+  constexpr double kTenThousand = 1e4;
+  if (!(magnitude < 1e11)) return false;
+  const auto whole = static_cast<std::int64_t>(magnitude * kTenThousand + 0.5);
+  digits = static_cast<std::uint64_t>(whole);
+  return static_cast<double>(whole) / kTenThousand == magnitude;
 }
 
 void spread(const Scaled& scaled, Decimal& out) {
@@ -252,29 +261,34 @@ char* write_decimal(const Decimal& decimal, char* out) {
   return out + digits.size() + 1;
 }
 
-}  // namespace
-
-char* write_repr(double value, char* out) {
-  if (std::isnan(value)) return write("nan", out);
-  if (std::signbit(value)) *out++ = '-';
-  const double magnitude = std::fabs(value);
+// What has an exponent, no decimals or seventeen of them, and what is no number.
+[[gnu::noinline]] char* write_other(double magnitude, bool found, const Scaled& scaled, char* out) {
+  if (std::isnan(magnitude)) return write("nan", out);
   if (std::isinf(magnitude)) return write("inf", out);
-  if (magnitude == 0.0) return write("0.0", out);
   Decimal decimal;
-  if (Scaled scaled{}; middle(magnitude, scaled)) {
-    if (scaled.scale == 4) return write_four_decimals(scaled.digits, out);
-    if (scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4)
-      return write_scaled(scaled, out);
+  if (found)
     spread(scaled, decimal);
-  } else {
+  else
     shortest(magnitude, decimal);
-  }
   return write_decimal(decimal, out);
 }
 
+}  // namespace
+
+char* write_repr(double value, char* out) { return write_number(value, true, out); }
+
 char* write_number(double value, bool is_float, char* out) {
-  if (is_float) return write_repr(value, out);
-  return std::to_chars(out, out + 20, static_cast<std::int64_t>(value)).ptr;
+  *out = '-';
+  out += std::signbit(value) && !std::isnan(value) ? 1 : 0;
+  const double magnitude = std::fabs(value);
+  if (std::uint64_t digits = 0; four_decimals(magnitude, digits))
+    return write_four_decimals(digits, is_float, out);
+  if (!is_float) return std::to_chars(out, out + 20, static_cast<std::int64_t>(magnitude)).ptr;
+  Scaled scaled{};
+  const bool found = middle(magnitude, scaled);
+  if (found && scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4) [[likely]]
+    return write_scaled(scaled, out);
+  return write_other(magnitude, found, scaled, out);
 }
 
 void append_repr(double value, std::string& out) {
