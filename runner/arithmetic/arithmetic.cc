@@ -65,6 +65,13 @@ void evaluate_stripped(std::string_view stripped, const Options& options, Verdic
   walk(text, tree, options, verdict);
 }
 
+// What the fast path is sure of.
+void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
+  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
+  const bool floats = kind == PlainVerdict::kFloatDivision;
+  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
+}
+
 void append_member(std::string_view name, std::string_view text, std::string& out) {
   if (text.empty()) return;
   out += ", \"";
@@ -106,23 +113,13 @@ Verdict evaluate(std::string_view text, const Options& options) {
   Verdict verdict;
   const std::string_view stripped = strip(text);
   const PlainVerdict plain = evaluate_plain(stripped, verdict.value.room());
-  switch (plain.kind) {
-    case PlainVerdict::kValue:
-      verdict.decision = Decision::kValue;
-      verdict.value.fill(static_cast<std::size_t>(plain.end - verdict.value.room()));
-      break;
-    case PlainVerdict::kUnknown:
-      evaluate_stripped(stripped, options, verdict);
-      break;
-    case PlainVerdict::kTooDeep:
-      refuse(verdict, Refusal::kDepth, {kTooDeepText});
-      break;
-    case PlainVerdict::kDivision:
-      refuse(verdict, Refusal::kArithmetic, {kDivisionText});
-      break;
-    case PlainVerdict::kFloatDivision:
-      refuse(verdict, Refusal::kArithmetic, {kFloatDivisionText});
-      break;
+  if (plain.kind == PlainVerdict::kValue) [[likely]] {
+    verdict.decision = Decision::kValue;
+    verdict.value.fill(static_cast<std::size_t>(plain.end - verdict.value.room()));
+  } else if (plain.kind == PlainVerdict::kUnknown) {
+    evaluate_stripped(stripped, options, verdict);
+  } else {
+    refuse_plain(plain.kind, verdict);
   }
   return verdict;
 }

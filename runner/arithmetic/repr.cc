@@ -201,9 +201,14 @@ bool middle(double magnitude, Scaled& out) {
 bool four_decimals(double magnitude, std::uint64_t& digits) {
   constexpr double kTenThousand = 1e4;
   if (!(magnitude < 1e11)) return false;
-  const auto whole = static_cast<std::int64_t>(magnitude * kTenThousand + 0.5);
+  const double scaled = magnitude * kTenThousand;
+  const auto whole = static_cast<std::int64_t>(scaled + 0.5);
   digits = static_cast<std::uint64_t>(whole);
-  return static_cast<double>(whole) / kTenThousand == magnitude;
+  const auto exact = static_cast<double>(whole);
+  // Which it will be is hard to foretell: what is not even near is told before the division is
+  // done.
+  if (std::fabs(scaled - exact) > scaled * 0x1p-51) return false;
+  return exact / kTenThousand == magnitude;
 }
 
 void spread(const Scaled& scaled, Decimal& out) {
