@@ -295,14 +295,15 @@ class Plain {
     const auto length = static_cast<unsigned>(std::countr_zero(~(numbers_ >> place)));
     if (length - 1U >= 7U) return nullptr;
     const std::uint64_t word = word_at(at);
-    const std::uint64_t others = other_bytes(word) | std::uint64_t{0x80} << (8U * length);
-    const unsigned whole = first_byte(others);
-    if (whole == 0 || (whole > 1 && (word & 0xFFU) == '0')) return nullptr;
+    const std::uint64_t ends = std::uint64_t{0x80} << (8U * length);
+    const std::uint64_t points = other_bytes(word) & (ends - 1);
+    const unsigned whole = first_byte(points | ends);
+    if ((points & (points - 1)) != 0 || whole == 0) return nullptr;
+    if (whole > 1 && (word & 0xFFU) == '0') return nullptr;
     // No branch on the point: whether a number has one is as good as random. Hence the sign bit: a
     // comparison would become one.
     const unsigned point = (whole - length) >> 31U;
     const std::uint64_t has_point = 0U - std::uint64_t{point};
-    if (first_byte(others & ~(has_point & others & (0U - others))) != length) return nullptr;
     const std::uint64_t before = (std::uint64_t{1} << (8U * whole)) - 1;
     const std::uint64_t spliced = (word & before) | ((word >> 8U) & ~before);
     const std::uint64_t digits = word ^ ((word ^ spliced) & has_point);
