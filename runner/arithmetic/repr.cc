@@ -84,6 +84,16 @@ constexpr std::array<Unit, 18> kUnits = make_units();
 
 // Digits / 10^4, without zeros at the end but for one decimal; without the decimals for an int.
 char* write_four_decimals(std::uint64_t digits, bool is_float, char* out) {
+  if (digits < kEight) {  // all in one conversion
+    const std::uint64_t both = eight_digits(digits);
+    const unsigned zeros =
+        static_cast<unsigned>(std::countr_zero(both | std::uint64_t{1} << 24U)) / 8U;
+    store(((both | kAscii) & 0xFFFFFFFFU) >> (8U * zeros), out);
+    out += 4U - zeros;
+    *out = '.';
+    store((both | kAscii) >> 32U, out + 1);
+    return out + (is_float ? 5 - std::min(3, std::countl_zero(both) / 8) : 0);
+  }
   char* const end = write_whole(digits / 10'000, out);
   *end = '.';
   const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
@@ -119,8 +129,9 @@ struct Decimal {
   int point = 0;
 };
 
-// How floats of one exponent become whole numbers of 17 or 18 digits: times ten to the `tens`. The
-// mantissa, eleven bits up, times `factor` is that with 64 bits behind the binary point, exactly.
+// How floats of one exponent become whole numbers of 16 or 17 digits: times ten to the `tens`, so
+// that floats are one to ten apart. The mantissa, eleven bits up, times `factor` is that with 64
+// bits behind the binary point, exactly.
 struct Scale {
   std::uint64_t factor;
   int tens;
@@ -132,49 +143,37 @@ constexpr int kMostExponent = 42;
 constexpr auto make_scales() {
   std::array<Scale, kMostExponent - kLeastExponent + 1> scales{};
   for (int exponent = kLeastExponent; exponent <= kMostExponent; ++exponent) {
-    const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
-    Scale scale{1, tens};
-    for (int i = 0; i < tens; ++i) scale.factor *= 5;
-    scale.factor <<= static_cast<unsigned>(1 + exponent + tens);
-    scales[static_cast<std::size_t>(exponent - kLeastExponent)] = scale;
+    Wide fives = 1;
+    int tens = 0;
+    for (; 1 + exponent + tens < 0 ||
+           fives << static_cast<unsigned>(1 + exponent + tens) < Wide{1} << 53U;
+         ++tens)
+      fives *= 5;
+    scales[static_cast<std::size_t>(exponent - kLeastExponent)] = {
+        static_cast<std::uint64_t>(fives << static_cast<unsigned>(1 + exponent + tens)), tens};
   }
   return scales;
 }
 constexpr auto kScales = make_scales();
 
-// The largest power of ten that has a multiple between two bounds, and the one that is next to
-// `middle` from below.
-struct Candidates {
-  std::uint64_t low;
-  std::uint64_t high;
-  std::uint64_t middle;
-  std::uint64_t unit = 1;
-  int zeros = 0;
-
-  // How often a float's digits end in a zero to drop is as good as random the first two times, so
-  // there is no branch on it.
-  void shorten() {
-    step();
-    step();
-    while (step()) {
-    }
-  }
-
-  [[gnu::always_inline]] bool step() {
-    const std::uint64_t lower = (low + 9) / 10;
-    const std::uint64_t upper = high / 10;
-    const std::uint64_t down = middle / 10;
-    const bool shorter = lower <= upper;
-    low = shorter ? lower : low;
-    high = shorter ? upper : high;
-    middle = shorter ? down : middle;
-    unit = shorter ? unit * 10 : unit;
-    zeros += shorter ? 1 : 0;
-    return shorter;
-  }
-};
-
 constexpr std::uint64_t above(Wide fixed) { return static_cast<std::uint64_t>(fixed >> 64U); }
+constexpr std::uint64_t below(Wide fixed) { return static_cast<std::uint64_t>(fixed); }
+
+// The multiple of the largest power of ten that has one between two bounds, next to `exact`. False
+// for a tie.
+[[gnu::noinline]] bool shorten(std::uint64_t low, std::uint64_t high, Wide exact, Scaled& out) {
+  std::uint64_t unit = 1;
+  for (; (low + 9) / 10 <= high / 10; --out.scale) {
+    low = (low + 9) / 10;
+    high /= 10;
+    unit *= 10;
+  }
+  const std::uint64_t down = above(exact) / unit;
+  const Wide rest = exact - (Wide{down * unit} << 64U);
+  const Wide half = Wide{unit} << 63U;
+  out.digits = down + (rest > half ? 1U : 0U);
+  return rest != half;
+}
 
 // The shortest digits of a float between 10^-7 and 10^12, in exact fixed point. What lies within
 // half a last place of the float reads back as it; neither bound is ever a whole number, since it
@@ -187,13 +186,19 @@ bool middle(double magnitude, Scaled& out) {
   if (mantissa == std::uint64_t{1} << kFraction) return false;  // half as far from the one below
   const Wide exact = Wide{mantissa << 11U} * scale.factor;
   const Wide half = Wide{scale.factor} << 10U;
-  Candidates found{above(exact - half) + 1, above(exact + half), above(exact)};
-  found.shorten();
-  // To nearest; a tie is left to others.
-  const Wide rest = exact - (Wide{found.middle * found.unit} << 64U);
-  const Wide half_unit = Wide{found.unit} << 63U;
-  out = {found.middle + (rest > half_unit ? 1U : 0U), scale.tens - found.zeros};
-  return rest != half_unit;
+  const std::uint64_t low = above(exact - half) + 1;
+  const std::uint64_t high = above(exact + half);
+  out.scale = scale.tens;
+  // Few floats lose two digits, or lie halfway between two.
+  if ((low + 99) / 100 <= high / 100 || below(exact) << 1U == 0) [[unlikely]]
+    return shorten(low, high, exact, out);
+  // Whether one digit goes is as good as random: there is no branch on it.
+  const std::uint64_t one = 0U - static_cast<std::uint64_t>((low + 9) / 10 <= high / 10);
+  const std::uint64_t shorter = (above(exact) + 5) / 10;
+  const std::uint64_t longer = above(exact) + (below(exact) >> 63U);
+  out.digits = longer ^ ((longer ^ shorter) & one);
+  out.scale += static_cast<int>(one);
+  return true;
 }
 
 // Money and measures have up to four decimals: whether the float is the one that these digits,
