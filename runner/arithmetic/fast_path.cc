@@ -217,7 +217,8 @@ class Plain {
     while (at != end_ && is_operator(*at)) {
       const Operation& op = operation_of(*at);
       Value right;
-      at = operand(after_blanks(at + 1), brackets, right);
+      ++at;
+      at = operand(at != end_ && *at == ' ' ? at + 1 : at, brackets, right);
       if (at == nullptr) return nullptr;
       apply(level, op, right, flaw_);
       sums += op.is_sum;

@@ -1,4 +1,6 @@
 // repr() of numbers: float_repr_style "short".
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,14 +18,33 @@ char* write(std::string_view text, char* out) {
   return out + text.size();
 }
 
+// The halves of eight digits, side by side.
+constexpr std::uint64_t fours(std::uint64_t value) {
+  return value / 10'000 | (value % 10'000) << 32U;
+}
+
 // Eight digits, leading zeros and all, as bytes 0 to 9, the first one lowest: split into halves,
 // quarters and eighths side by side.
 std::uint64_t eight_digits(std::uint64_t value) {
-  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
-  const std::uint64_t tops = ((fours * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
-  const std::uint64_t twos = tops | (fours - tops * 100U) << 16U;
+  const std::uint64_t four = fours(value);
+  const std::uint64_t tops = ((four * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
+  const std::uint64_t twos = tops | (four - tops * 100U) << 16U;
   const std::uint64_t tens = ((twos * 103U) >> 10U) & 0x000F000F000F000FU;  // / 10
   return tens | (twos - tens * 10U) << 8U;
+}
+
+// Sixteen digits of a number, leading zeros and all: as above, with both halves in one register.
+void store_sixteen(std::uint64_t value, char* out) {
+  constexpr std::uint64_t kHalf = 100'000'000;
+  const __m128i four = _mm_set_epi64x(static_cast<std::int64_t>(fours(value % kHalf)),
+                                      static_cast<std::int64_t>(fours(value / kHalf)));
+  const __m128i tops = _mm_srli_epi32(_mm_mulhi_epu16(four, _mm_set1_epi32(5243)), 3);  // / 100
+  const __m128i rests = _mm_sub_epi32(four, _mm_mullo_epi16(tops, _mm_set1_epi32(100)));
+  const __m128i two = _mm_or_si128(tops, _mm_slli_epi32(rests, 16));
+  const __m128i tens = _mm_mulhi_epu16(two, _mm_set1_epi16(6554));  // / 10
+  const __m128i ones = _mm_sub_epi16(two, _mm_mullo_epi16(tens, _mm_set1_epi16(10)));
+  const __m128i digits = _mm_or_si128(tens, _mm_slli_epi16(ones, 8));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(digits, _mm_set1_epi8('0')));
 }
 
 constexpr std::uint64_t kEight = 100'000'000;
@@ -117,8 +138,7 @@ char* write_scaled(const Scaled& decimal, char* out) {
   const std::uint64_t fraction = rest * kUnits[static_cast<std::size_t>(16 - decimal.scale)].value;
   out = write_whole(whole, out);
   *out++ = '.';
-  store(eight_digits(fraction / kEight) | kAscii, out);
-  store(eight_digits(fraction % kEight) | kAscii, out + 8);
+  store_sixteen(fraction, out);
   return out + decimal.scale;
 }
 
