@@ -1,5 +1,6 @@
 #include "runner/arithmetic/evaluator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -31,6 +32,12 @@ std::string_view spelling(Operator op) {
 
 void hint_at(std::string_view list, std::string_view entry, ShortText& hint) {
   hint.assign({"a policy can allow it: [arithmetic] ", list, " = [\"", entry, "\"]"});
+}
+
+std::optional<Function> called_function(std::string_view name) {
+  const bool ascii = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return ascii ? function_named(name) : function_named(folded_identifier(name));
 }
 
 class Walk {
@@ -128,7 +135,7 @@ class Walk {
   bool visit_call(const Node& n, int depth, Number& value) {
     const Node& called = node(n.left);
     if (called.kind != NodeKind::kName || n.arguments != Arguments::kPlain) return refuse_node(n);
-    const std::optional<Function> function = function_named(folded_identifier(spelled(called)));
+    const std::optional<Function> function = called_function(spelled(called));
     if (!function) return refuse_node(n);
     if (!options_.allows(*function)) {
       hint_at("functions", name_of(*function), verdict_.hint);
