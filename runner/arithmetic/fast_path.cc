@@ -379,7 +379,9 @@ PlainVerdict evaluate_plain(std::string_view text, char* out) {
   if (!plain.run()) return {PlainVerdict::kUnknown, out};
   if (plain.flaw() != Flaw::kNone || !plain.is_shallow()) [[unlikely]]
     return refusal_of(plain, out);
-  return {PlainVerdict::kValue, write_number(plain.result()[0], is_float(plain.result()), out)};
+  return {
+      PlainVerdict::kValue,
+      write_number(plain.result()[0], is_float(plain.result()) ? Kind::kFloat : Kind::kInt, out)};
 }
 
 }  // namespace runner::arithmetic

@@ -235,7 +235,7 @@ NodeId Parser::factor() {
 
 // power: ['await'] primary ['**' factor]
 NodeId Parser::power() {
-  NodeId left;
+  NodeId left = 0;
   if (accept(Tok::kAwait)) {
     primary();
     left = wrap(NodeKind::kAwait);

@@ -86,7 +86,7 @@ struct Unit {
 
   // Exact for a dividend below 2^60.
   std::uint64_t divide(std::uint64_t dividend) const {
-    return static_cast<std::uint64_t>((Wide{2 * dividend} * inverse) >> 64U) >> shift;
+    return static_cast<std::uint64_t>((Wide{dividend << 1U} * inverse) >> 64U) >> shift;
   }
 };
 
@@ -104,7 +104,7 @@ constexpr std::array<Unit, 18> make_units() {
 constexpr std::array<Unit, 18> kUnits = make_units();
 
 // Digits / 10^4, without zeros at the end but for one decimal; without the decimals for an int.
-char* write_four_decimals(std::uint64_t digits, bool is_float, char* out) {
+char* write_four_decimals(std::uint64_t digits, Kind kind, char* out) {
   if (digits < kEight) {  // all in one conversion
     const std::uint64_t both = eight_digits(digits);
     const unsigned zeros =
@@ -113,7 +113,7 @@ char* write_four_decimals(std::uint64_t digits, bool is_float, char* out) {
     out += 4U - zeros;
     *out = '.';
     store((both | kAscii) >> 32U, out + 1);
-    return out + (is_float ? 5 - std::min(3, std::countl_zero(both) / 8) : 0);
+    return out + (kind == Kind::kFloat ? 5 - std::min(3, std::countl_zero(both) / 8) : 0);
   }
   char* const end = write_whole(digits / 10'000, out);
   *end = '.';
@@ -121,7 +121,7 @@ char* write_four_decimals(std::uint64_t digits, bool is_float, char* out) {
   store(fraction | kAscii, end + 1);
   const int zeros = (std::countl_zero(fraction) - 32) / 8;
   const int decimals = std::max(1, 4 - zeros);
-  return end + (is_float ? 1 + decimals : 0);
+  return end + (kind == Kind::kFloat ? 1 + decimals : 0);
 }
 
 // A decimal: digits / ten to the `scale`.
@@ -189,7 +189,8 @@ constexpr std::uint64_t below(Wide fixed) { return static_cast<std::uint64_t>(fi
     unit *= 10;
   }
   const std::uint64_t down = above(exact) / unit;
-  const Wide rest = exact - (Wide{down * unit} << 64U);
+  const std::uint64_t below_it = down * unit;
+  const Wide rest = exact - (Wide{below_it} << 64U);
   const Wide half = Wide{unit} << 63U;
   out.digits = down + (rest > half ? 1U : 0U);
   return rest != half;
@@ -225,9 +226,10 @@ bool middle(double magnitude, Scaled& out) {
 // fifteen at most, read as. No other fifteen digits do, so they are the shortest.
 bool four_decimals(double magnitude, std::uint64_t& digits) {
   constexpr double kTenThousand = 1e4;
+  constexpr double kHalf = 0.5;
   if (!(magnitude < 1e11)) return false;
   const double scaled = magnitude * kTenThousand;
-  const auto whole = static_cast<std::int64_t>(scaled + 0.5);
+  const auto whole = static_cast<std::int64_t>(scaled + kHalf);
   digits = static_cast<std::uint64_t>(whole);
   const auto exact = static_cast<double>(whole);
   // Which it will be is hard to foretell: what is not even near is told before the division is
@@ -292,12 +294,12 @@ char* write_decimal(const Decimal& decimal, char* out) {
 }
 
 // What has an exponent, no decimals or seventeen of them, and what is no number.
-[[gnu::noinline]] char* write_other(double magnitude, bool found, const Scaled& scaled, char* out) {
+[[gnu::noinline]] char* write_other(double magnitude, const Scaled* scaled, char* out) {
   if (std::isnan(magnitude)) return write("nan", out);
   if (std::isinf(magnitude)) return write("inf", out);
   Decimal decimal;
-  if (found)
-    spread(scaled, decimal);
+  if (scaled != nullptr)
+    spread(*scaled, decimal);
   else
     shortest(magnitude, decimal);
   return write_decimal(decimal, out);
@@ -305,20 +307,21 @@ char* write_decimal(const Decimal& decimal, char* out) {
 
 }  // namespace
 
-char* write_repr(double value, char* out) { return write_number(value, true, out); }
+char* write_repr(double value, char* out) { return write_number(value, Kind::kFloat, out); }
 
-char* write_number(double value, bool is_float, char* out) {
+char* write_number(double value, Kind kind, char* out) {
   *out = '-';
   out += std::signbit(value) && !std::isnan(value) ? 1 : 0;
   const double magnitude = std::fabs(value);
   if (std::uint64_t digits = 0; four_decimals(magnitude, digits))
-    return write_four_decimals(digits, is_float, out);
-  if (!is_float) return std::to_chars(out, out + 20, static_cast<std::int64_t>(magnitude)).ptr;
+    return write_four_decimals(digits, kind, out);
+  if (kind == Kind::kInt)
+    return std::to_chars(out, out + 20, static_cast<std::int64_t>(magnitude)).ptr;
   Scaled scaled{};
   const bool found = middle(magnitude, scaled);
   if (found && scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4) [[likely]]
     return write_scaled(scaled, out);
-  return write_other(magnitude, found, scaled, out);
+  return write_other(magnitude, found ? &scaled : nullptr, out);
 }
 
 void append_repr(double value, std::string& out) {

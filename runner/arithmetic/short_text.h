@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace runner::arithmetic {
 
@@ -20,8 +21,13 @@ class ShortText {
   ShortText() {}  // leaves the characters as they are
   ShortText(std::string_view text) { assign(text); }
   ShortText(const ShortText& other) { assign(other); }
+  ShortText(ShortText&& other) noexcept { take(other); }
   ShortText& operator=(const ShortText& other) {
     if (this != &other) assign(other);
+    return *this;
+  }
+  ShortText& operator=(ShortText&& other) noexcept {
+    if (this != &other) take(other);
     return *this;
   }
   ~ShortText() = default;
@@ -53,6 +59,12 @@ class ShortText {
   }
 
  private:
+  void take(ShortText& other) {
+    size_ = std::exchange(other.size_, 0);
+    long_ = std::move(other.long_);
+    if (size_ <= kInPlace) std::memcpy(in_place_.data(), other.in_place_.data(), size_);
+  }
+
   std::size_t size_ = 0;
   std::unique_ptr<char[]> long_;  // where it is longer than the place
   std::array<char, kInPlace> in_place_;

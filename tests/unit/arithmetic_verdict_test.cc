@@ -14,7 +14,7 @@ namespace {
 using namespace runner::arithmetic;
 
 std::string json(const std::string& text) {
-  const std::string fast = to_json(evaluate(text));
+  std::string fast = to_json(evaluate(text));
   CHECK(fast == to_json(evaluate_in_full(text, {})));
   return fast;
 }
