@@ -68,6 +68,8 @@ const char* advice(const SetupError& e) {
       return nullptr;
     case Step::kOpenSource:
     case Step::kMount:
+      if (e.error == ENOENT && e.step == Step::kMount)
+        return "a read-only folder is shown above it, and has nothing of that name";
       if (e.error == ENOENT) return "no such path on this host";
       if (e.error == EINVAL && e.step == Step::kOpenSource)
         return "it is, or leads to, the host's root or a file system of the kernel's";

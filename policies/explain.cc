@@ -168,6 +168,8 @@ Result<std::string> explain(const Policy& policy, const SyscallTable& table, int
 
 PathAnswer explain_path(const Policy& policy, std::string_view path) {
   const std::string clean = lexical(path, policy.files.workdir.path);
+  if (policy.mode == Mode::kRestricted)
+    return {PathView::kHidden, "mode", printable(clean) + " is hidden: no process is started"};
   if (is_below(clean, "/proc")) {
     if (policy.files.proc == jail::ProcView::kNone)
       return {PathView::kHidden, "files.proc", clean + " is hidden: files.proc = \"none\""};
@@ -184,6 +186,14 @@ PathAnswer explain_path(const Policy& policy, std::string_view path) {
       if (is_below(clean, p.mount.target) &&
           (best == nullptr || p.mount.target.size() >= best->mount.target.size()))
         best = &p;
+  const bool leads_on = is_below(kCodeDir, clean) ||
+                        (table && std::any_of(table->begin(), table->end(), [&](const Placed& p) {
+                           return is_below(p.mount.target, clean);
+                         }));
+  if (best == nullptr && leads_on)
+    return {PathView::kMade, "(made by Sandglass)",
+            printable(clean) +
+                " is a read-only folder made by Sandglass; only what the policy shows is in it"};
   if (best == nullptr)
     return {PathView::kHidden, "files.read_only",
             printable(clean) + " is hidden: no entry of files.read_only shows it"};

@@ -230,6 +230,10 @@ class Validator {
       if (allowed.error().key.empty()) throw Error{allowed.error().text};
       refuse(allowed.error().key, allowed.error().text);
     }
+    for (const auto& [number, name] : {std::pair{0, "read"}, std::pair{1, "write"}})
+      if (!allowed->calls.contains(number))
+        refuse("syscalls.allow",
+               "lacks " + std::string(name) + ", without which nothing runs; allow \"@files\"");
     constexpr std::array<std::pair<int, std::string_view>, 3> kMust{
         {{15, "rt_sigreturn"}, {219, "restart_syscall"}, {231, "exit_group"}}};
     for (const auto& [number, name] : kMust)

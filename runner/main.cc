@@ -68,7 +68,8 @@ int dispatch(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   runner::ensure_stdio();
   try {
-    return dispatch({argv + std::min(argc, 1), argv + argc});
+    const int code = dispatch({argv + std::min(argc, 1), argv + argc});
+    return cli::put_error() == 0 ? code : cli::lost_output(cli::put_error());
   } catch (const std::exception& error) {  // out of memory, mostly
     cli::note(std::string("cannot go on: ") + error.what() + "; try again");
     return cli::kFailed;

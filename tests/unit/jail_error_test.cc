@@ -45,6 +45,9 @@ TEST_CASE("an error reads as step, object, errno and what to do") {
   CHECK(line(Step::kOpenSource, ENOENT, 1) ==
         "open_source[1] /dev/null: ENOENT (no such path on this host)");
   CHECK(line(Step::kMount, EBUSY, 4) == "mount[4] /lib: EBUSY");
+  CHECK(line(Step::kMount, ENOENT, 4) ==
+        "mount[4] /lib: ENOENT (a read-only folder is shown above it, and has nothing of that "
+        "name)");
   CHECK(line(Step::kRlimit, EINVAL, 1) == "rlimit[1] resource 7: EINVAL");
   CHECK(line(Step::kBoundingSet, EPERM, 21) == "bounding_set[21]: EPERM");
   CHECK(line(Step::kSlots, EAGAIN) ==

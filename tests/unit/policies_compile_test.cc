@@ -1,6 +1,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,7 @@
 #include "jail/syscalls.h"
 #include "policies/compile.h"
 #include "policies_fixture.h"
+#include "tests/support/temp_dir.h"
 
 using namespace policies;
 using namespace policies_test;
@@ -250,6 +252,21 @@ TEST_CASE("the operator's binds are checked too") {
         "--ro-bind: \"/proc\" is never bound: /proc of the host leads out of the jail");
   CHECK(error("/opt", "/mnt/data/x") ==
         "--ro-bind: target \"/mnt/data/x\" overlaps the workdir \"/mnt/data\"");
+}
+
+TEST_CASE("what a policy names may be a link to what is never bound") {
+  const support::TempDir folder;
+  for (const char* path : {"/proc/self", "/sys", "/dev", "/run", "/"}) {
+    INFO(path);
+    const std::string link = folder / "link";
+    REQUIRE(::symlink(path, link.c_str()) == 0);
+    Policy policy = find("standard");
+    policy.files.read_only.push_back({link, "/opt/x", jail::Exec::kExec});
+    const auto spec = to_spec(policy, shipped().syscalls(), {});
+    REQUIRE_FALSE(spec);
+    CHECK(spec.error().text.starts_with("files.read_only \"" + link + "\" is a link: \"/"));
+    ::unlink(link.c_str());
+  }
 }
 
 TEST_CASE("restricted has no jail") {

@@ -99,6 +99,12 @@ TEST_CASE("what the mount table says of a path") {
   CHECK(tight("/usr/lib/x86_64-linux-gnu/libc.so.6").view == PathView::kReadOnly);
   CHECK(tight("/usr/lib/x86_64-linux-gnux").view == PathView::kHidden);
   CHECK(tight("/etc/passwd").view == PathView::kMade);
+  for (const char* folder : {"/", "/etc", "/dev", "/mnt", "/run", "/usr"})
+    CHECK(tight(folder).text ==
+          std::string(folder) +
+              " is a read-only folder made by Sandglass; only what the policy shows is in it");
+  CHECK(tight("/var").view == PathView::kHidden);
+  CHECK(explain_path(find("restricted"), "/etc").text == "/etc is hidden: no process is started");
   CHECK(tight("/proc/self/maps").text == "/proc/self/maps is hidden: files.proc = \"none\"");
   CHECK(tight("/dev/null").view == PathView::kDevice);
   CHECK(tight("/tmp/x").key == "files.scratch");

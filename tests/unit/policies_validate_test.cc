@@ -94,6 +94,10 @@ TEST_CASE("the words of syscalls are checked where they stand") {
   CHECK(wrong("[syscalls]\ndeny = [\"restart_syscall\"]\n")
             .ends_with("lacks restart_syscall, without which nothing runs; allow \"@base\" and "
                        "\"@signals\""));
+  CHECK(wrong("[syscalls]\ndeny = [\"read\"]\n")
+            .ends_with("lacks read, without which nothing runs; allow \"@files\""));
+  CHECK(wrong("[syscalls]\ndeny = [\"@files\"]\n")
+            .ends_with("lacks read, without which nothing runs; allow \"@files\""));
   CHECK(wrong("[syscalls]\nallow = [\"pipe2\"]\n").empty());
 }
 
