@@ -42,11 +42,16 @@ std::string processes(const Allowed& allowed) {
 std::string network(const Policy& policy, const Allowed& allowed) {
   if (!can(allowed, "socket")) return "Cannot open sockets. There is no network.\n";
   if (!has_word(allowed, "socket", "@inet"))
-    return "Can use local (AF_UNIX) sockets between its own processes. There is no network.\n";
+    return "Can use local (AF_UNIX) sockets between its own processes; sockets in bound folders "
+           "can "
+           "be connected to. There is no network.\n";
   return std::string("Can use TCP and UDP inside a network of its own, ") +
          (policy.network.loopback == jail::Loopback::kUp ? "with loopback up"
                                                          : "with no interface") +
-         ". There is no way out of it.\n";
+         ". There is no way out of it" +
+         (has_word(allowed, "socket", "@local_sockets")
+              ? "; sockets in bound folders can be connected to.\n"
+              : ".\n");
 }
 
 std::string memory(const Policy& policy) {

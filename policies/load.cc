@@ -1,6 +1,7 @@
 #include "policies/load.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "policies/file.h"
@@ -159,7 +160,9 @@ Result<Policy> Library::find(std::string_view name_or_path) const {
   } catch (Error& e) {
     return tl::unexpected<Error>(std::move(e));
   } catch (const fs::filesystem_error& e) {
-    return fail(e.what());
+    const char* name = ::strerrorname_np(e.code().value());
+    return fail(printable(name_or_path) + ": " + (name == nullptr ? "cannot be found" : name) +
+                "; see whether the current folder still exists, or give an absolute path");
   }
 }
 

@@ -135,6 +135,22 @@ TEST_CASE("tight: arguments of the tested calls") {
   CHECK(tight.allows("restart_syscall"));
 }
 
+TEST_CASE("only loose watches files, by inotify or by fcntl") {
+  constexpr std::uint64_t kNotify = 1026;  // F_NOTIFY
+  for (const char* name : {"tight", "standard"}) {
+    const Filter filter(name);
+    for (const char* call : {"inotify_init", "inotify_init1", "inotify_add_watch"})
+      CHECK(filter.ask(call, {}) == SECCOMP_RET_USER_NOTIF);
+    CHECK_FALSE(filter.allows("fcntl", {3, kNotify}));
+  }
+  CHECK(Filter("standard").reachable() == 220);
+  const Filter loose("loose");
+  CHECK(loose.allows("inotify_add_watch"));
+  CHECK(loose.allows("fcntl", {3, kNotify}));
+  CHECK(loose.allows("fcntl", {3, 8}));
+  CHECK(loose.reachable() == 264);
+}
+
 TEST_CASE("standard: processes and local sockets, still no namespaces and no network") {
   const Filter standard("standard");
   CHECK(standard.allows("clone", {kFork}));

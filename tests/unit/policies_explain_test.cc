@@ -61,7 +61,9 @@ TEST_CASE("explain says what code can and cannot do") {
   const std::string loose = words("loose");
   CHECK(has(loose, "Can use TCP and UDP inside a network of its own, with loopback up."));
   CHECK(has(loose, "Unsafe: programs written to the workdir can be run. Reason: "));
-  CHECK(has(words("standard"), "Can use local (AF_UNIX) sockets between its own processes."));
+  CHECK(has(words("standard"),
+            "Can use local (AF_UNIX) sockets between its own processes; sockets in "
+            "bound folders can be connected to. There is no network."));
   CHECK(words("restricted") ==
         "restricted: arithmetic only: numbers and + - * / ( ), no process, no interpreter.\n"
         "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * /: "
