@@ -56,7 +56,7 @@ struct Launched {
 };
 
 // Why the spawner killed a jail; kNone when it ended by itself.
-enum class KillCause : std::uint8_t { kNone, kRequested, kMemory, kCpuTime };
+enum class KillCause : std::uint8_t { kNone, kRequested, kMemory, kCpuTime, kWallTime };
 
 // How a payload ended. From wait4, the cgroup and the spawner's samples: nothing in here comes
 // from the payload.
@@ -98,8 +98,10 @@ struct Stdio {
 };
 
 // All return kProtocol with the errno of sendmsg(2) when the spawner is gone.
+// `kill_after`: so long after its start the spawner kills the jail (KillCause::kWallTime), also
+// while its caller is stopped. 0, and what does not fit 32 bits (49 days): never.
 Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, const Fd& command,
-                         Stdio stdio, std::span<const Fd> inputs);
+                         Stdio stdio, std::span<const Fd> inputs, Millis kill_after = Millis(0));
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target);  // 0 drops the pool
 Result<void> send_interrupt(const Fd& socket, std::uint64_t id);  // SIGINT to the payload's group
 Result<void> send_kill(const Fd& socket, std::uint64_t id);       // SIGKILL to the whole jail

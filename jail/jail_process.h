@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,6 +47,8 @@ struct JailProcess {
   Stage stage = Stage::kMaking;
   std::optional<std::uint64_t> launch;  // the caller's id
   std::optional<SetupError> error;
+  Millis kill_after{0};  // 0: never
+  std::chrono::steady_clock::time_point kill_at = std::chrono::steady_clock::time_point::max();
   bool launched_sent = false;
   bool end_reported = false;
   bool listening = false;  // the listener is in the epoll set

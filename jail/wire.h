@@ -1,6 +1,7 @@
 // The messages, all fixed structs in one SOCK_SEQPACKET datagram each, fds by SCM_RIGHTS.
 //
 //   caller -> spawner   Request kLaunch     plan, command, stdin, stdout, stderr, inputs...
+//                                           `number` = ms from its start to its kill; 0: none
 //                       Request kPool       plan             `number` = jails to keep ready
 //                       Request kInterrupt  -                SIGINT to the payload's process group
 //                       Request kKill       -                SIGKILL to the whole jail
