@@ -50,9 +50,11 @@ class Launcher {
   // kSpawner if it cannot be started.
   Result<void> start(const std::string& path);
 
-  // `listener` must live until its end or forget(). Returns the launch's id.
+  // `listener` must live until its end or forget(). `kill_after` as in jail::send_launch. Returns
+  // the launch's id.
   Result<std::uint64_t> launch(const jail::Fd& plan, const jail::Fd& command, jail::Stdio stdio,
-                               std::span<const jail::Fd> inputs, LaunchListener& listener);
+                               std::span<const jail::Fd> inputs, LaunchListener& listener,
+                               jail::Millis kill_after = jail::Millis(0));
   void interrupt(std::uint64_t id);  // SIGINT to the payload's process group
   void kill(std::uint64_t id);       // SIGKILL to the whole jail
   void forget(std::uint64_t id) { listeners_.erase(id); }
