@@ -242,7 +242,7 @@ Result<SyscallAnswer> explain_syscall(const Policy& policy, const SyscallTable& 
                                                          : "; no set allows other arguments.")};
   text += (mine != allowed->calls.end() ? "; the set @" : " is in the set @") + next->name + ": " +
           next->why + ". To allow it: [syscalls] allow = [\"@" + next->name + "\"]";
-  if (!next->weakens.empty()) text += " and a reason for unsafe." + next->weakens;
+  if (!next->weakens.empty()) text += " and [unsafe] " + next->weakens + " = \"your reason\"";
   return SyscallAnswer{next->name, text + '.'};
 }
 

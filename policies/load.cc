@@ -132,7 +132,12 @@ void prune_reasons(Policy& policy, const std::vector<std::string>& in_force, con
 Result<Library> Library::open(std::string folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   auto table = SyscallTable::open(folder + "/syscalls.toml");
-  if (!table) return fail(table.error().text + "; the folder of policies must hold syscalls.toml");
+  if (!table) {
+    const std::string& text = table.error().text;
+    const bool few = text.ends_with("EMFILE") || text.ends_with("ENFILE");
+    return fail(text +
+                (few ? "; raise ulimit -n" : "; the folder of policies must hold syscalls.toml"));
+  }
   return Library(std::move(folder), std::move(*table));
 }
 

@@ -72,16 +72,16 @@ TEST_CASE("explain says what code can and cannot do") {
 
 TEST_CASE("a denied call leads to the line that would allow it") {
   CHECK(why("tight", "socket").rule == "local_sockets");
-  CHECK(
-      why("tight", "socket").text ==
-      "socket is in the set @local_sockets: sockets between the jail's own processes; the network "
-      "namespace is empty and no socket of the host is in the mount table. To allow it: [syscalls] "
-      "allow = [\"@local_sockets\"].");
+  CHECK(why("tight", "socket").text ==
+        "socket is in the set @local_sockets: sockets between the jail's own processes, and those "
+        "that "
+        "lie in bound folders; abstract names are the network namespace's own. To allow it: "
+        "[syscalls] allow = [\"@local_sockets\"].");
   CHECK(why("standard", "socket").rule == "inet");
   CHECK(has(why("standard", "socket").text,
             "socket is allowed with certain arguments only; the set "
             "@inet: "));
-  CHECK(has(why("standard", "socket").text, "and a reason for unsafe.inet_sockets."));
+  CHECK(has(why("standard", "socket").text, "and [unsafe] inet_sockets = \"your reason\"."));
   CHECK(why("loose", "ptrace").rule == "never");
   CHECK(why("loose", "ptrace").text ==
         "ptrace is on the never list: rewrites other processes, also what a filter has checked. No "
