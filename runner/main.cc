@@ -74,8 +74,11 @@ int main(int argc, char** argv) {
     const int code = dispatch({argv + std::min(argc, 1), argv + argc});
     return cli::put_error() == 0 ? code : cli::lost_output(cli::put_error());
   } catch (const boost::system::system_error& error) {  // no descriptors for an event loop, mostly
-    cli::note("cannot go on: " + jail::errno_name(error.code().value()) +
-              (error.code().value() == EMFILE ? "; raise ulimit -n" : "; try again"));
+    const int code = error.code().value();
+    // EBADF: Boost gave up on a descriptor that it could not make.
+    const bool few = code == EMFILE || code == ENFILE || code == EBADF;
+    cli::note("cannot go on: " + jail::errno_name(code) +
+              (few ? "; raise ulimit -n" : "; try again"));
     return cli::kFailed;
   } catch (const std::exception& error) {  // out of memory, mostly
     cli::note(std::string("cannot go on: ") + error.what() + "; try again");

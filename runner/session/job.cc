@@ -89,7 +89,7 @@ void take_own_limits(policies::Limits& limits) {
   limits.file_size.value = std::min(limits.file_size.value, own_limit(RLIMIT_FSIZE));
   const std::uint64_t seconds = own_limit(RLIMIT_CPU);
   const auto most = static_cast<std::uint64_t>(limits.cpu_time.count());
-  if (seconds < most / 1000) {
+  if (seconds <= most / 1000 && seconds * 1000 < most) {
     limits.cpu_time = jail::Millis(std::max<std::uint64_t>(seconds, 1) * 1000);
   }
 }

@@ -197,7 +197,7 @@ TEST_CASE("the line that is said to allow a call does allow it") {
   const std::string codes[] = {
       "import os\npid = os.fork()\nif pid == 0: os._exit(7)\n"
       "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n",
-      "import socket\nsocket.socket()\nprint(7)\n"};
+      "import socket\nsocket.socket().close()\nprint(7)\n"};
   for (const std::string& code : codes) {
     const auto refused = report({"run", "--json", "--policy", "tight", "-c", code});
     CHECK(text(refused, "outcome") == "exited");
