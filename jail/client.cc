@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "jail/cgroup.h"
 #include "jail/wire.h"
@@ -73,7 +74,7 @@ Result<void> send_request(const Fd& socket, RequestType type, std::uint64_t id,
 }  // namespace
 
 Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, const Fd& command,
-                         Stdio stdio, std::span<const Fd> inputs) {
+                         Stdio stdio, std::span<const Fd> inputs, Millis kill_after) {
   if (inputs.size() > kMaxInputs) return fail(Step::kProtocol, E2BIG);
   std::array<int, kMaxFds> fds{};
   fds[0] = plan.get();
@@ -82,7 +83,10 @@ Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, con
   fds[3] = stdio.out.get();
   fds[4] = stdio.err.get();
   for (std::size_t i = 0; i < inputs.size(); ++i) fds[5 + i] = inputs[i].get();
-  return send_request(socket, RequestType::kLaunch, id, 0,
+  const auto limit = static_cast<std::uint64_t>(std::max<std::int64_t>(kill_after.count(), 0));
+  const bool fits = limit <= std::numeric_limits<std::uint32_t>::max();
+  return send_request(socket, RequestType::kLaunch, id,
+                      fits ? static_cast<std::uint32_t>(limit) : 0,
                       std::span(fds.data(), 5 + inputs.size()));
 }
 

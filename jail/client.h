@@ -56,7 +56,7 @@ struct Launched {
 };
 
 // Why the spawner killed a jail; kNone when it ended by itself.
-enum class KillCause : std::uint8_t { kNone, kRequested, kMemory, kCpuTime };
+enum class KillCause : std::uint8_t { kNone, kRequested, kMemory, kCpuTime, kWallTime };
 
 // How a payload ended. From wait4, the cgroup and the spawner's samples: nothing in here comes
 // from the payload.
@@ -110,8 +110,10 @@ struct Stdio {
 };
 
 // All return kProtocol with the errno of sendmsg(2) when the spawner is gone.
+// `kill_after`: so long after its start the spawner kills the jail (KillCause::kWallTime), also
+// while its caller is stopped. 0, and what does not fit 32 bits (49 days): never.
 Result<void> send_launch(const Fd& socket, std::uint64_t id, const Fd& plan, const Fd& command,
-                         Stdio stdio, std::span<const Fd> inputs);
+                         Stdio stdio, std::span<const Fd> inputs, Millis kill_after = Millis(0));
 
 // Starts a prototype: the command, run with the worker's credentials outside of any jail and
 // without a network. It finds its orders (join.h) on fd 3 and `files` from fd 4 on: what it may not

@@ -56,9 +56,22 @@ constexpr StepText kNames[] = {
     {Step::kExec, "exec"},
 };
 
+constexpr const char* kProcesses = "no more processes allowed for this user: see ulimit -u";
+
 // What a step's failure usually means and how to mend it; null where nothing useful is known.
 const char* advice(const SetupError& e) {
+  if (e.error == EMFILE) return "no more descriptors for this process: raise ulimit -n";
+  if (e.error == ENFILE)
+    return "no more descriptors on this host: raise ulimit -n, and fs.file-max";
   switch (e.step) {
+    case Step::kFork:
+      return e.error == EAGAIN ? kProcesses : nullptr;
+    case Step::kPlan:
+      return e.error == E2BIG ? "too much for one jail: fewer binds or arguments" : nullptr;
+    case Step::kReport:
+      if (e.error == EPIPE || e.error == ECHILD)
+        return "the jail was killed from outside while it was being made; try again";
+      return nullptr;
     case Step::kOuterUserNs:
     case Step::kClone:
       if (e.error == ENOSPC)
@@ -66,10 +79,11 @@ const char* advice(const SetupError& e) {
       if (e.error == EPERM || e.error == EACCES)
         return "user namespaces are not allowed here: sysctl kernel.unprivileged_userns_clone=1, "
                "or an AppArmor profile that allows userns, or seccomp=unconfined for the container";
-      if (e.error == EAGAIN) return "no more processes allowed for this user: see ulimit -u";
-      return nullptr;
+      return e.error == EAGAIN ? kProcesses : nullptr;
     case Step::kOpenSource:
     case Step::kMount:
+      if (e.error == ENOENT && e.step == Step::kMount)
+        return "a read-only folder is shown above it, and has nothing of that name";
       if (e.error == ENOENT) return "no such path on this host";
       if (e.error == EINVAL && e.step == Step::kOpenSource)
         return "it is, or leads to, the host's root or a file system of the kernel's";
@@ -96,7 +110,7 @@ const char* advice(const SetupError& e) {
     case Step::kSpawnerStart:
       if (e.error == ENOENT)
         return "sandglass-spawner is not beside sandglass: build or install it";
-      return nullptr;
+      return e.error == EAGAIN ? kProcesses : nullptr;
     default:
       return nullptr;
   }

@@ -177,7 +177,8 @@ void add_cgroups(std::vector<Feature>& features) {
   features.push_back(
       controller(cgroups, Controller::kMemory, "cgroup memory",
                  "limits.memory over all processes and tmpfs pages together",
-                 "RLIMIT_DATA for each process and a sample every 50 ms take its place"));
+                 "RLIMIT_DATA for each process and a sample every 50 ms take its place; memory in "
+                 "socket and pipe buffers, memfds and System V segments is not seen"));
   features.push_back(controller(cgroups, Controller::kPids, "cgroup pids",
                                 "limits.processes over the whole jail",
                                 "RLIMIT_NPROC takes its place, per uid and user namespace"));

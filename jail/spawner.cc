@@ -172,6 +172,7 @@ void Worker::launch(const Request& request) {
   }
   quiet_until_ = Clock::now() + kQuiet;
   jail->launch = request.id;
+  jail->kill_after = Millis(request.number);
   if (jail->stage == Stage::kReady) jail->stage = Stage::kStarting;
   std::array<int, kMaxFds> fds{};
   for (std::size_t i = 1; i < received_.fd_count; ++i) fds[i - 1] = received_.fds[i].get();

@@ -1,7 +1,9 @@
 // The messages, all fixed structs in one SOCK_SEQPACKET datagram each, fds by SCM_RIGHTS.
 //
 // caller -> spawner: Request
-//   kLaunch         plan, command, stdin, stdout, stderr, inputs...
+//   kLaunch         plan, command, stdin, stdout, stderr, inputs...; `number` = ms from its start
+//   to
+//                   its kill, 0: none
 //   kPool           plan; `number` = jails to keep ready
 //   kInterrupt      SIGINT to the payload's process group
 //   kKill           SIGKILL to all processes of the jail

@@ -111,6 +111,7 @@ void Worker::started(JailProcess& jail) {
   jail.stage = Stage::kRunning;
   ++running_;
   if (running_ == 1) next_tick_ = Clock::now() + kTick;
+  if (jail.kill_after.count() > 0) jail.kill_at = Clock::now() + jail.kill_after;
   jail.launched_sent = true;
   const std::array<int, 2> fds{jail.pidfd.get(), jail.workdir.get()};
   reply_launched(*jail.launch, {}, fds);

@@ -49,8 +49,10 @@ void Worker::resume_listeners(Clock::time_point now) {
 void Worker::tick(Clock::time_point now) {
   next_tick_ = now + kTick;
   if (orphaned_ > 0) reap_strangers();
-  for (auto& [serial, jail] : jails_)
+  for (auto& [serial, jail] : jails_) {
     if (jail.stage == Stage::kRunning && now >= jail.sample_at) sample(jail, now);
+    if (jail.stage == Stage::kRunning && now >= jail.kill_at) kill_for(jail, KillCause::kWallTime);
+  }
   leftovers_.erase(
       std::remove_if(leftovers_.begin(), leftovers_.end(), [](Cgroup& c) { return c.remove(); }),
       leftovers_.end());

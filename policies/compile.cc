@@ -2,8 +2,12 @@
 
 #include <sys/resource.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "jail/syscalls.h"
 #include "policies/allowed.h"
+#include "policies/validate.h"
 
 namespace policies {
 namespace {
@@ -89,6 +93,19 @@ void answer_quietly(std::vector<jail::SyscallRule>& rules, const Allowed& allowe
   }
 }
 
+// A name that is allowed may be a link to what is not, as /var/run is. What can't be looked up is
+// the spawner's to report.
+std::string refuse_links(const std::vector<Bind>& binds) {
+  for (const Bind& b : binds) {
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(b.source, error).string();
+    if (error || real == b.source) continue;
+    if (const std::string wrong = refuse_bind_source(real); !wrong.empty())
+      return '"' + b.source + "\" is a link: " + wrong;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, const Extras& extras) {
@@ -100,6 +117,8 @@ Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, cons
   if (!allowed) return fail(allowed.error().text);
   const auto quiet = table.quiet();
   if (!quiet) return tl::unexpected(quiet.error());
+  if (const std::string wrong = refuse_links(policy.files.read_only); !wrong.empty())
+    return fail("files.read_only " + wrong);
   auto mounts = mount_table(policy, extras);
   if (!mounts) return tl::unexpected(mounts.error());
 

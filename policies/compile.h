@@ -28,7 +28,8 @@ struct Placed {
 // writable folders, devices. Errors: an extra bind of a path that is never bound.
 Result<std::vector<Placed>> mount_table(const Policy& policy, const Extras& extras);
 
-// Errors: mode = "restricted" (no process to describe), and those of mount_table.
+// Errors: mode = "restricted" (no process to describe), a link to what is never bound, and those of
+// mount_table.
 Result<jail::Spec> to_spec(const Policy& policy, const SyscallTable& table, const Extras& extras);
 
 // Where the code file and drivers are put, read-only.

@@ -70,6 +70,7 @@ constexpr std::array kConstants{
     SAME(F_SETLKW),
     Constant{"F_OFD_GETLK", 36},
     Constant{"F_OFD_SETLKW", 38},
+    Constant{"F_NOTIFY", 1026},
     Constant{"F_DUPFD_CLOEXEC", 1030},
     Constant{"F_SETPIPE_SZ", 1031},
     Constant{"F_GETPIPE_SZ", 1032},

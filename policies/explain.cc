@@ -42,11 +42,16 @@ std::string processes(const Allowed& allowed) {
 std::string network(const Policy& policy, const Allowed& allowed) {
   if (!can(allowed, "socket")) return "Cannot open sockets. There is no network.\n";
   if (!has_word(allowed, "socket", "@inet"))
-    return "Can use local (AF_UNIX) sockets between its own processes. There is no network.\n";
+    return "Can use local (AF_UNIX) sockets between its own processes; sockets in bound folders "
+           "can "
+           "be connected to. There is no network.\n";
   return std::string("Can use TCP and UDP inside a network of its own, ") +
          (policy.network.loopback == jail::Loopback::kUp ? "with loopback up"
                                                          : "with no interface") +
-         ". There is no way out of it.\n";
+         ". There is no way out of it" +
+         (has_word(allowed, "socket", "@local_sockets")
+              ? "; sockets in bound folders can be connected to.\n"
+              : ".\n");
 }
 
 std::string memory(const Policy& policy) {
@@ -168,6 +173,8 @@ Result<std::string> explain(const Policy& policy, const SyscallTable& table, int
 
 PathAnswer explain_path(const Policy& policy, std::string_view path) {
   const std::string clean = lexical(path, policy.files.workdir.path);
+  if (policy.mode == Mode::kRestricted)
+    return {PathView::kHidden, "mode", printable(clean) + " is hidden: no process is started"};
   if (is_below(clean, "/proc")) {
     if (policy.files.proc == jail::ProcView::kNone)
       return {PathView::kHidden, "files.proc", clean + " is hidden: files.proc = \"none\""};
@@ -184,6 +191,14 @@ PathAnswer explain_path(const Policy& policy, std::string_view path) {
       if (is_below(clean, p.mount.target) &&
           (best == nullptr || p.mount.target.size() >= best->mount.target.size()))
         best = &p;
+  const bool leads_on = is_below(kCodeDir, clean) ||
+                        (table && std::any_of(table->begin(), table->end(), [&](const Placed& p) {
+                           return is_below(p.mount.target, clean);
+                         }));
+  if (best == nullptr && leads_on)
+    return {PathView::kMade, "(made by Sandglass)",
+            printable(clean) +
+                " is a read-only folder made by Sandglass; only what the policy shows is in it"};
   if (best == nullptr)
     return {PathView::kHidden, "files.read_only",
             printable(clean) + " is hidden: no entry of files.read_only shows it"};
@@ -227,7 +242,7 @@ Result<SyscallAnswer> explain_syscall(const Policy& policy, const SyscallTable& 
                                                          : "; no set allows other arguments.")};
   text += (mine != allowed->calls.end() ? "; the set @" : " is in the set @") + next->name + ": " +
           next->why + ". To allow it: [syscalls] allow = [\"@" + next->name + "\"]";
-  if (!next->weakens.empty()) text += " and a reason for unsafe." + next->weakens;
+  if (!next->weakens.empty()) text += " and [unsafe] " + next->weakens + " = \"your reason\"";
   return SyscallAnswer{next->name, text + '.'};
 }
 

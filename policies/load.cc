@@ -1,6 +1,7 @@
 #include "policies/load.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "policies/file.h"
@@ -131,7 +132,12 @@ void prune_reasons(Policy& policy, const std::vector<std::string>& in_force, con
 Result<Library> Library::open(std::string folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   auto table = SyscallTable::open(folder + "/syscalls.toml");
-  if (!table) return fail(table.error().text + "; the folder of policies must hold syscalls.toml");
+  if (!table) {
+    const std::string& text = table.error().text;
+    const bool few = text.ends_with("EMFILE") || text.ends_with("ENFILE");
+    return fail(text +
+                (few ? "; raise ulimit -n" : "; the folder of policies must hold syscalls.toml"));
+  }
   return Library(std::move(folder), std::move(*table));
 }
 
@@ -159,7 +165,9 @@ Result<Policy> Library::find(std::string_view name_or_path) const {
   } catch (Error& e) {
     return tl::unexpected<Error>(std::move(e));
   } catch (const fs::filesystem_error& e) {
-    return fail(e.what());
+    const char* name = ::strerrorname_np(e.code().value());
+    return fail(printable(name_or_path) + ": " + (name == nullptr ? "cannot be found" : name) +
+                "; see whether the current folder still exists, or give an absolute path");
   }
 }
 

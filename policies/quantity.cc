@@ -25,7 +25,7 @@ constexpr std::array kSizes{
 constexpr std::array kTimes{
     Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000}, Unit{"ms", 1},
 };
-constexpr std::uint64_t kMaxSize = kKi * kKi * kKi * kKi * kKi;
+constexpr std::uint64_t kMaxSize = 16 * kKi * kKi * kKi * kKi;
 constexpr std::uint64_t kMaxTime = 366 * std::uint64_t{86'400'000};
 constexpr std::uint64_t kMaxCount = 1'000'000'000;
 
@@ -60,11 +60,11 @@ struct Kind {
   std::string_view what;     // "size"
   std::string_view example;  // "\"512M\""
   std::string_view units;    // "K, M, G or T"
-  std::string_view limit;    // "1024T"
+  std::string_view limit;    // "16T"
   std::uint64_t max;
 };
 
-constexpr Kind kSize{"size", "\"512M\"", "K, M, G or T (powers of 1024)", "1024T", kMaxSize};
+constexpr Kind kSize{"size", "\"512M\"", "K, M, G or T (powers of 1024)", "16T", kMaxSize};
 constexpr Kind kTime{"duration", "\"30s\"", "ms, s, m, h or d", "366d", kMaxTime};
 
 Result<std::uint64_t> parse(std::string_view text, const Kind& kind, std::span<const Unit> units,

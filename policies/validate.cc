@@ -230,6 +230,10 @@ class Validator {
       if (allowed.error().key.empty()) throw Error{allowed.error().text};
       refuse(allowed.error().key, allowed.error().text);
     }
+    for (const auto& [number, name] : {std::pair{0, "read"}, std::pair{1, "write"}})
+      if (!allowed->calls.contains(number))
+        refuse("syscalls.allow",
+               "lacks " + std::string(name) + ", without which nothing runs; allow \"@files\"");
     constexpr std::array<std::pair<int, std::string_view>, 3> kMust{
         {{15, "rt_sigreturn"}, {219, "restart_syscall"}, {231, "exit_group"}}};
     for (const auto& [number, name] : kMust)
@@ -275,9 +279,25 @@ class Validator {
       if (std::any_of(p_.unsafe.begin(), p_.unsafe.end(), same)) continue;
       const auto it = std::find_if(kWeakenings.begin(), kWeakenings.end(),
                                    [&](const Weakening& w) { return w.key == key; });
-      refuse("unsafe." + key, "a reason is missing: under this policy " + std::string(it->means) +
-                                  "; write  [unsafe]  " + key + " = \"why\"");
+      throw Error{where(cause_of(key)) + "unsafe." + key +
+                  ": a reason is missing: under this policy " + std::string(it->means) +
+                  "; write  [unsafe]  " + key + " = \"why\""};
     }
+  }
+
+  // The key that weakens, which may stand in another file than the reasons that are there.
+  std::string_view cause_of(std::string_view weakening) const {
+    if (weakening == "exec_from_workdir") return "files.workdir.exec";
+    if (weakening == "exec_from_scratch") return "files.scratch";
+    if (weakening == "whole_proc") return "files.proc";
+    if (weakening == "extra_devices") return "files.devices";
+    if (weakening != "host_files") return "syscalls.allow";
+    const auto required = [](const Bind& b) {
+      return host_data(b.source) && b.presence == jail::Presence::kRequired;
+    };
+    const std::vector<Bind>& all = p_.files.read_only;
+    return std::any_of(all.begin(), all.end(), required) ? "files.read_only"
+                                                         : "files.read_only_if_present";
   }
 
   // ---- help ----

@@ -25,6 +25,7 @@ inline constexpr std::array kWeakenings{
     Weakening{"exec_from_memory", "programs can be run from memory"},
     Weakening{"whole_proc", "/proc shows the host's hardware and load, masked where it is worst"},
     Weakening{"shared_locks", "locks on shared read-only files can be seen from other jails"},
+    Weakening{"watched_files", "it can see when others open files of shared read-only folders"},
     Weakening{"inet_sockets", "IP sockets exist, inside a network without a way out"},
     Weakening{"process_control", "processes can change how the kernel treats them"},
     Weakening{"extra_devices", "devices beyond null, zero, full, random and urandom"},

@@ -1,11 +1,14 @@
 // sandglass: picks the command. What each does stands in cli/.
 #include <algorithm>
 #include <array>
+#include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "jail/error.h"
 #include "runner/cli/command.h"
 #include "runner/cli/print.h"
 #include "runner/session/caller_fd.h"
@@ -69,7 +72,15 @@ int dispatch(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   runner::ensure_stdio();
   try {
-    return dispatch({argv + std::min(argc, 1), argv + argc});
+    const int code = dispatch({argv + std::min(argc, 1), argv + argc});
+    return cli::put_error() == 0 ? code : cli::lost_output(cli::put_error());
+  } catch (const boost::system::system_error& error) {  // no descriptors for an event loop, mostly
+    const int code = error.code().value();
+    // EBADF: Boost gave up on a descriptor that it could not make.
+    const bool few = code == EMFILE || code == ENFILE || code == EBADF;
+    cli::note("cannot go on: " + jail::errno_name(code) +
+              (few ? "; raise ulimit -n" : "; try again"));
+    return cli::kFailed;
   } catch (const std::exception& error) {  // out of memory, mostly
     cli::note(std::string("cannot go on: ") + error.what() + "; try again");
     return cli::kFailed;

@@ -12,16 +12,14 @@
 namespace runner::arithmetic {
 namespace {
 
-Verdict refused(Refusal refusal, std::string message) {
-  Verdict verdict;
+void refuse(Verdict& verdict, Refusal refusal, std::initializer_list<std::string_view> message) {
   verdict.decision = Decision::kRefused;
   verdict.refusal = refusal;
-  verdict.message = std::move(message);
-  return verdict;
+  verdict.message.assign(message);
 }
 
-Verdict refused_syntax(std::string_view why, std::string_view place = {}) {
-  return refused(Refusal::kSyntax, concat({"not a valid expression: ", why, place}));
+void refuse_syntax(Verdict& verdict, std::string_view why) {
+  refuse(verdict, Refusal::kSyntax, {"not a valid expression: ", why});
 }
 
 // CR LF and CR are line feeds to Python's tokenizer. Returns the text, in `out` if it differs.
@@ -37,34 +35,43 @@ std::string_view translate_newlines(std::string_view text,
   return {out.data(), size};
 }
 
-// Line and column from 1, the column in code points.
-std::string place(std::string_view text, std::size_t at) {
-  const std::string_view before = text.substr(0, at);
+// With line and column from 1, the column in code points.
+void refuse_syntax(Verdict& verdict, const Failure& failure, std::string_view text) {
+  const std::string_view before = text.substr(0, failure.at);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.find_last_of('\n') + 1;  // npos + 1 is 0
   const std::size_t column = 1 + survey(before.substr(start)).code_points;
-  if (line == 1) return concat({" (column ", std::to_string(column), ")"});
-  return concat({" (column ", std::to_string(column), " of line ", std::to_string(line), ")"});
+  const std::string line_text = std::to_string(line);
+  refuse(verdict, Refusal::kSyntax,
+         {"not a valid expression: ", failure.text, " (column ", std::to_string(column),
+          line == 1 ? "" : " of line ", line == 1 ? std::string_view() : line_text, ")"});
 }
 
-Verdict evaluate_stripped(std::string_view stripped, const Options& options) {
-  if (stripped.empty() || is_none(stripped)) return {};
+// Apart from the way of nearly all texts, which so has fewer registers to save.
+[[gnu::noinline]] void evaluate_stripped(std::string_view stripped, const Options& options,
+                                         Verdict& verdict) {
+  if (stripped.empty() || is_none(stripped)) return;
   const TextFacts facts = survey(stripped);
   if (facts.code_points > kMaxCodePoints)
-    return refused(Refusal::kLength, "expression is " + std::to_string(facts.code_points) +
-                                         " characters; the limit is " +
-                                         std::to_string(kMaxCodePoints));
+    return refuse(verdict, Refusal::kLength,
+                  {"expression is ", std::to_string(facts.code_points),
+                   " characters; the limit is ", std::to_string(kMaxCodePoints)});
   if (facts.first_surrogate != std::string_view::npos)
-    return refused_syntax("a lone surrogate is no text");
-  if (facts.first_nul != std::string_view::npos) return refused_syntax("it holds a NUL character");
+    return refuse_syntax(verdict, "a lone surrogate is no text");
+  if (facts.first_nul != std::string_view::npos)
+    return refuse_syntax(verdict, "it holds a NUL character");
   std::array<char, 4 * kMaxCodePoints> buffer;
   const std::string_view text = translate_newlines(stripped, buffer);
   Tree tree;
-  if (const Failure failure = parse(text, tree))
-    return refused_syntax(failure.text, place(text, failure.at));
-  Verdict verdict;
+  if (const Failure failure = parse(text, tree)) return refuse_syntax(verdict, failure, text);
   walk(text, tree, options, verdict);
-  return verdict;
+}
+
+// What the fast path is sure of.
+[[gnu::noinline]] void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
+  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
+  const bool floats = kind == PlainVerdict::kFloatDivision;
+  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
 }
 
 void append_member(std::string_view name, std::string_view text, std::string& out) {
@@ -105,19 +112,24 @@ std::string_view to_string(Refusal refusal) {
 }
 
 Verdict evaluate(std::string_view text, const Options& options) {
+  Verdict verdict;
   const std::string_view stripped = strip(text);
-  std::array<char, kPlainSize> value;
-  if (char* const end = evaluate_plain(stripped, value.data())) {
-    Verdict verdict;
+  const PlainVerdict plain = evaluate_plain(stripped, verdict.value.room());
+  if (plain.kind == PlainVerdict::kValue) [[likely]] {
     verdict.decision = Decision::kValue;
-    verdict.value.assign(value.data(), end);
-    return verdict;
+    verdict.value.fill(static_cast<std::size_t>(plain.end - verdict.value.room()));
+  } else if (plain.kind == PlainVerdict::kUnknown) {
+    evaluate_stripped(stripped, options, verdict);
+  } else {
+    refuse_plain(plain.kind, verdict);
   }
-  return evaluate_stripped(stripped, options);
+  return verdict;
 }
 
 Verdict evaluate_in_full(std::string_view text, const Options& options) {
-  return evaluate_stripped(strip(text), options);
+  Verdict verdict;
+  evaluate_stripped(strip(text), options, verdict);
+  return verdict;
 }
 
 std::string to_json(const Verdict& verdict) {

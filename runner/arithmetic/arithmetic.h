@@ -14,6 +14,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "runner/arithmetic/short_text.h"
+
 namespace runner::arithmetic {
 
 inline constexpr std::size_t kMaxCodePoints = 200;  // of the text, without surrounding whitespace
@@ -57,9 +59,9 @@ std::string_view to_string(Refusal refusal);
 struct Verdict {
   Decision decision = Decision::kDeclined;
   Refusal refusal = Refusal::kSyntax;  // where refused
-  std::string value;                   // Python's repr of the value; otherwise empty
-  std::string message;                 // where refused: Python's words, but for syntax
-  std::string hint;                    // where refused: how a policy could allow it; often empty
+  ShortText value;                     // Python's repr of the value; otherwise empty
+  ShortText message;                   // where refused: Python's words, but for syntax
+  ShortText hint;                      // where refused: how a policy could allow it; often empty
   std::string_view note;               // with a value: what to know about it; lives for ever
 };
 

@@ -26,8 +26,9 @@ bool append_plain(std::string_view line, std::string& out) {
   const std::size_t begin = out.size();
   out.resize(begin + kBefore.size() + kPlainSize + kAfter.size());
   char* const value = out.data() + begin + kBefore.size();
-  char* const end = evaluate_plain(line.substr(1, line.size() - 2), value);
-  if (end == nullptr) {
+  const PlainVerdict plain = evaluate_plain(line.substr(1, line.size() - 2), value);
+  char* const end = plain.end;
+  if (plain.kind != PlainVerdict::kValue) {
     out.resize(begin);
     return false;
   }

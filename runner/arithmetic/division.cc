@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runner/arithmetic/evaluator.h"
 #include "runner/arithmetic/operations.h"
 
 namespace runner::arithmetic {
@@ -18,7 +19,7 @@ bool is_exact(const Number& number, double& value) {
 }
 
 Outcome<Number> divide_ints(const Number& left, const Number& right) {
-  if (is_zero(right)) return fault("division by zero");
+  if (is_zero(right)) return fault(std::string(kDivisionText));
   double a = 0.0;
   double b = 0.0;
   if (is_exact(left, a) && is_exact(right, b)) return a / b;
@@ -115,7 +116,7 @@ Outcome<Number> true_divide(const Number& left, const Number& right) {
   if (!is_float(left) && !is_float(right)) return divide_ints(left, right);
   const auto both = as_floats(left, right);
   if (!both) return tl::unexpected<Fault>(both.error());
-  if (both->right == 0.0) return fault("float division by zero");
+  if (both->right == 0.0) return fault(std::string(kFloatDivisionText));
   return both->left / both->right;
 }
 

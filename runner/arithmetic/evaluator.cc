@@ -1,5 +1,6 @@
 #include "runner/arithmetic/evaluator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -29,8 +30,14 @@ std::string_view spelling(Operator op) {
   return op == Operator::kFloorDivide ? "//" : "**";
 }
 
-std::string hint_text(std::string_view list, std::string_view entry) {
-  return concat({"a policy can allow it: [arithmetic] ", list, " = [\"", entry, "\"]"});
+void hint_at(std::string_view list, std::string_view entry, ShortText& hint) {
+  hint.assign({"a policy can allow it: [arithmetic] ", list, " = [\"", entry, "\"]"});
+}
+
+std::optional<Function> called_function(std::string_view name) {
+  const bool ascii = std::all_of(name.begin(), name.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return ascii ? function_named(name) : function_named(folded_identifier(name));
 }
 
 class Walk {
@@ -43,13 +50,15 @@ class Walk {
     if (!visit(tree_.root, 0, value)) return;
     const auto* real = std::get_if<double>(&value);
     if (real != nullptr && !std::isfinite(*real)) {
-      std::string message = "result is not a finite number: ";
-      append_repr(*real, message);
-      refuse(Refusal::kNotFinite, std::move(message));
+      std::string text;
+      append_repr(*real, text);
+      refuse(Refusal::kNotFinite, {"result is not a finite number: ", text});
       return;
     }
     verdict_.decision = Decision::kValue;
-    append_repr(value, verdict_.value);
+    std::string text;
+    append_repr(value, text);
+    verdict_.value.assign(text);
     if (infinite_) verdict_.note = "an intermediate was infinite";
   }
 
@@ -60,21 +69,20 @@ class Walk {
   }
 
   // Each of these returns false once the verdict is a refusal.
-  bool refuse(Refusal kind, std::string message) {
+  bool refuse(Refusal kind, std::initializer_list<std::string_view> message) {
     verdict_.decision = Decision::kRefused;
     verdict_.refusal = kind;
-    verdict_.message = std::move(message);
+    verdict_.message.assign(message);
     return false;
   }
 
   bool refuse_node(const Node& n) {
-    return refuse(Refusal::kWhitelist,
-                  concat({class_name(n.kind), " is not on the arithmetic whitelist"}));
+    return refuse(Refusal::kWhitelist, {class_name(n.kind), " is not on the arithmetic whitelist"});
   }
 
   bool keep(Outcome<Number> result, Number& value) {
     if (result) result = bounded(std::move(*result));
-    if (!result) return refuse(Refusal::kArithmetic, std::move(result.error().text));
+    if (!result) return refuse(Refusal::kArithmetic, {result.error().text});
     value = std::move(*result);
     infinite_ = infinite_ || is_infinite(value);
     return true;
@@ -82,8 +90,7 @@ class Walk {
 
   bool check_depth(int depth) {
     if (depth <= kMaxDepth) return true;
-    return refuse(Refusal::kDepth,
-                  "expression nests deeper than " + std::to_string(kMaxDepth) + " levels");
+    return refuse(Refusal::kDepth, {kTooDeepText});
   }
 
   bool visit(NodeId id, int depth, Number& value) {
@@ -114,7 +121,7 @@ class Walk {
       const std::optional<Operator> op = extension(n.op);
       if (!op) return refuse_node(n);
       if (!options_.allows(*op)) {
-        verdict_.hint = hint_text("operators", spelling(*op));
+        hint_at("operators", spelling(*op), verdict_.hint);
         return refuse_node(n);
       }
     }
@@ -128,10 +135,10 @@ class Walk {
   bool visit_call(const Node& n, int depth, Number& value) {
     const Node& called = node(n.left);
     if (called.kind != NodeKind::kName || n.arguments != Arguments::kPlain) return refuse_node(n);
-    const std::optional<Function> function = function_named(folded_identifier(spelled(called)));
+    const std::optional<Function> function = called_function(spelled(called));
     if (!function) return refuse_node(n);
     if (!options_.allows(*function)) {
-      verdict_.hint = hint_text("functions", name_of(*function));
+      hint_at("functions", name_of(*function), verdict_.hint);
       return refuse_node(n);
     }
     std::vector<Number> values;

@@ -9,6 +9,12 @@
 
 namespace runner::arithmetic {
 
+// What the fast path refuses without a tree, in the same words.
+inline constexpr std::string_view kTooDeepText = "expression nests deeper than 32 levels";
+static_assert(kMaxDepth == 32);
+inline constexpr std::string_view kDivisionText = "division by zero";
+inline constexpr std::string_view kFloatDivisionText = "float division by zero";
+
 // Fills `verdict` with the value or the refusal of `tree`, which parse() made from `text`.
 void walk(std::string_view text, const Tree& tree, const Options& options, Verdict& verdict);
 

@@ -16,6 +16,16 @@ constexpr bool is_name_start(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
+constexpr std::array<bool, 256> make_name_parts() {
+  std::array<bool, 256> parts{};
+  for (unsigned code = 0; code < parts.size(); ++code) {
+    const char c = static_cast<char>(static_cast<unsigned char>(code));
+    parts[code] = is_name_start(c) || is_digit(c);
+  }
+  return parts;
+}
+constexpr std::array<bool, 256> kNameParts = make_name_parts();
+
 struct Operator {
   Tok kind;
   std::size_t length;
@@ -269,12 +279,16 @@ class Lexer {
   bool name_or_string() {
     const std::size_t prefix = string_prefix();
     if (prefix != kNoPrefix) return string(prefix);
-    std::size_t length = 1;
-    bool ascii = static_cast<unsigned char>(peek()) < 0x80;
-    for (; is_name_start(peek(length)) || is_digit(peek(length)); ++length)
-      ascii = ascii && static_cast<unsigned char>(peek(length)) < 0x80;
+    std::size_t length = 0;
+    unsigned all = 0;
+    for (const char c : text_.substr(at_)) {
+      const auto code = static_cast<unsigned char>(c);
+      if (!kNameParts[code]) break;
+      all |= code;
+      ++length;
+    }
     const std::string_view name = text_.substr(at_, length);
-    if (!ascii) {
+    if (all >= 0x80) {
       if (!is_identifier(name)) return fail("invalid character");
       return emit(Tok::kName, length);
     }

@@ -50,6 +50,9 @@ std::partial_ordering compare(const Number& left, const Number& right);
 // write_repr() returns the end; a float takes at most kMaxFloatRepr bytes.
 inline constexpr std::size_t kMaxFloatRepr = 40;
 char* write_repr(double value, char* out);
+// The repr of a float, or of an int below 2^53 that is held as one.
+enum class Kind : std::uint8_t { kInt, kFloat };
+char* write_number(double value, Kind kind, char* out);
 void append_repr(double value, std::string& out);
 void append_repr(const Number& number, std::string& out);
 

@@ -1,5 +1,7 @@
 #include "runner/arithmetic/parser.h"
 
+#include <initializer_list>
+
 #include "runner/arithmetic/lexer.h"
 #include "runner/arithmetic/parser_state.h"
 
@@ -31,6 +33,20 @@ constexpr int rank_of(Tok kind) {
       return 0;
   }
 }
+
+constexpr std::uint64_t bits(std::initializer_list<Tok> kinds) {
+  std::uint64_t all = 0;
+  for (const Tok kind : kinds) all |= std::uint64_t{1} << static_cast<unsigned>(kind);
+  return all;
+}
+constexpr bool is_one_of(Tok kind, std::uint64_t kinds) {
+  return ((kinds >> static_cast<unsigned>(kind)) & 1U) != 0;
+}
+static_assert(static_cast<unsigned>(Tok::kOther) < 64);
+
+constexpr std::uint64_t kPlainAtoms = bits({Tok::kName, Tok::kInteger, Tok::kFloat});
+constexpr std::uint64_t kStops = bits({Tok::kEnd, Tok::kNewline, Tok::kComma, Tok::kCloseParen,
+                                       Tok::kCloseBracket, Tok::kCloseBrace});
 
 }  // namespace
 
@@ -93,6 +109,8 @@ NodeId Parser::star_expressions() {
 
 // expression: disjunction ['if' disjunction 'else' expression] | lambda
 NodeId Parser::expression() {
+  // A name or number alone: no operator's rule has anything to do.
+  if (is_one_of(kind(), kPlainAtoms) && is_one_of(next_kind(), kStops)) return atom();
   if (at(Tok::kLambda)) return lambda();
   const NodeId value = disjunction();
   if (!accept(Tok::kIf)) return value;

@@ -1,4 +1,6 @@
 // repr() of numbers: float_repr_style "short".
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,14 +18,33 @@ char* write(std::string_view text, char* out) {
   return out + text.size();
 }
 
+// The halves of eight digits, side by side.
+constexpr std::uint64_t fours(std::uint64_t value) {
+  return value / 10'000 | (value % 10'000) << 32U;
+}
+
 // Eight digits, leading zeros and all, as bytes 0 to 9, the first one lowest: split into halves,
 // quarters and eighths side by side.
 std::uint64_t eight_digits(std::uint64_t value) {
-  const std::uint64_t fours = value / 10'000 | (value % 10'000) << 32U;
-  const std::uint64_t tops = ((fours * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
-  const std::uint64_t twos = tops | (fours - tops * 100U) << 16U;
+  const std::uint64_t four = fours(value);
+  const std::uint64_t tops = ((four * 10486U) >> 20U) & 0x0000007F0000007FU;  // / 100
+  const std::uint64_t twos = tops | (four - tops * 100U) << 16U;
   const std::uint64_t tens = ((twos * 103U) >> 10U) & 0x000F000F000F000FU;  // / 10
   return tens | (twos - tens * 10U) << 8U;
+}
+
+// Sixteen digits of a number, leading zeros and all: as above, with both halves in one register.
+void store_sixteen(std::uint64_t value, char* out) {
+  constexpr std::uint64_t kHalf = 100'000'000;
+  const __m128i four = _mm_set_epi64x(static_cast<std::int64_t>(fours(value % kHalf)),
+                                      static_cast<std::int64_t>(fours(value / kHalf)));
+  const __m128i tops = _mm_srli_epi32(_mm_mulhi_epu16(four, _mm_set1_epi32(5243)), 3);  // / 100
+  const __m128i rests = _mm_sub_epi32(four, _mm_mullo_epi16(tops, _mm_set1_epi32(100)));
+  const __m128i two = _mm_or_si128(tops, _mm_slli_epi32(rests, 16));
+  const __m128i tens = _mm_mulhi_epu16(two, _mm_set1_epi16(6554));  // / 10
+  const __m128i ones = _mm_sub_epi16(two, _mm_mullo_epi16(tens, _mm_set1_epi16(10)));
+  const __m128i digits = _mm_or_si128(tens, _mm_slli_epi16(ones, 8));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(digits, _mm_set1_epi8('0')));
 }
 
 constexpr std::uint64_t kEight = 100'000'000;
@@ -57,39 +78,67 @@ std::uint64_t mantissa_of(double magnitude) {
   return (std::bit_cast<std::uint64_t>(magnitude) & (kTop - 1)) | kTop;
 }
 
-// Digits / 10^4, without zeros at the end but for one decimal.
-char* write_four_decimals(std::uint64_t digits, char* out) {
+// A power of ten, and how to divide by it: with its inverse, rounded up, times 2^(63 + shift).
+struct Unit {
+  std::uint64_t value;
+  std::uint64_t inverse;
+  unsigned shift;
+
+  // Exact for a dividend below 2^60.
+  std::uint64_t divide(std::uint64_t dividend) const {
+    return static_cast<std::uint64_t>((Wide{dividend << 1U} * inverse) >> 64U) >> shift;
+  }
+};
+
+constexpr std::array<Unit, 18> make_units() {
+  std::array<Unit, 18> units{};
+  std::uint64_t value = 1;
+  for (Unit& unit : units) {
+    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - 1U;
+    unit = {value, static_cast<std::uint64_t>(((Wide{1} << (63U + shift)) + value - 1) / value),
+            shift};
+    value *= 10;
+  }
+  return units;
+}
+constexpr std::array<Unit, 18> kUnits = make_units();
+
+// Digits / 10^4, without zeros at the end but for one decimal; without the decimals for an int.
+char* write_four_decimals(std::uint64_t digits, Kind kind, char* out) {
+  if (digits < kEight) {  // all in one conversion
+    const std::uint64_t both = eight_digits(digits);
+    const unsigned zeros =
+        static_cast<unsigned>(std::countr_zero(both | std::uint64_t{1} << 24U)) / 8U;
+    store(((both | kAscii) & 0xFFFFFFFFU) >> (8U * zeros), out);
+    out += 4U - zeros;
+    *out = '.';
+    store((both | kAscii) >> 32U, out + 1);
+    return out + (kind == Kind::kFloat ? 5 - std::min(3, std::countl_zero(both) / 8) : 0);
+  }
   char* const end = write_whole(digits / 10'000, out);
   *end = '.';
   const std::uint64_t fraction = eight_digits(digits % 10'000) >> 32U;
   store(fraction | kAscii, end + 1);
   const int zeros = (std::countl_zero(fraction) - 32) / 8;
-  return end + 1 + std::max(1, 4 - zeros);
+  const int decimals = std::max(1, 4 - zeros);
+  return end + (kind == Kind::kFloat ? 1 + decimals : 0);
 }
 
-// A decimal: digits / ten to the `scale`. Only where the scale is 4 may the digits end in zeros.
+// A decimal: digits / ten to the `scale`.
 struct Scaled {
   std::uint64_t digits;
   int scale;
 };
 
-constexpr std::array<std::uint64_t, 18> make_tens() {
-  std::array<std::uint64_t, 18> tens{1};
-  for (std::size_t i = 1; i < tens.size(); ++i) tens[i] = tens[i - 1] * 10;
-  return tens;
-}
-constexpr std::array<std::uint64_t, 18> kTens = make_tens();
-
 // With a point and `scale` decimals, 1 to 16 of them. Nothing written is read again: that stalls.
 char* write_scaled(const Scaled& decimal, char* out) {
-  const std::uint64_t unit = kTens[static_cast<std::size_t>(decimal.scale)];
-  const std::uint64_t whole = decimal.digits / unit;
-  const std::uint64_t rest = decimal.digits - whole * unit;
-  const std::uint64_t fraction = rest * kTens[static_cast<std::size_t>(16 - decimal.scale)];
+  const Unit& unit = kUnits[static_cast<std::size_t>(decimal.scale)];
+  const std::uint64_t whole = unit.divide(decimal.digits);
+  const std::uint64_t rest = decimal.digits - whole * unit.value;
+  const std::uint64_t fraction = rest * kUnits[static_cast<std::size_t>(16 - decimal.scale)].value;
   out = write_whole(whole, out);
   *out++ = '.';
-  store(eight_digits(fraction / kEight) | kAscii, out);
-  store(eight_digits(fraction % kEight) | kAscii, out + 8);
+  store_sixteen(fraction, out);
   return out + decimal.scale;
 }
 
@@ -100,11 +149,11 @@ struct Decimal {
   int point = 0;
 };
 
-// How floats of one exponent become whole numbers of 17 or 18 digits: times ten to the `tens`. The
-// mantissa, eleven bits up, times `factor` is that with 64 bits behind the binary point, exactly.
+// How floats of one exponent become whole numbers of 16 or 17 digits: times ten to the `tens`, so
+// that floats are one to ten apart. The mantissa, eleven bits up, times `factor` is that with 64
+// bits behind the binary point, exactly.
 struct Scale {
   std::uint64_t factor;
-  std::uint64_t unit;  // ten to the tens - 4: what is a multiple of it has four decimals
   int tens;
 };
 
@@ -114,52 +163,37 @@ constexpr int kMostExponent = 42;
 constexpr auto make_scales() {
   std::array<Scale, kMostExponent - kLeastExponent + 1> scales{};
   for (int exponent = kLeastExponent; exponent <= kMostExponent; ++exponent) {
-    const int tens = 16 - ((exponent * 1233) >> 12);  // log10(2) is nearly 1233 / 4096
-    Scale scale{1, 1, tens};
-    for (int i = 0; i < tens; ++i) scale.factor *= 5;
-    for (int i = 4; i < tens; ++i) scale.unit *= 10;
-    scale.factor <<= static_cast<unsigned>(1 + exponent + tens);
-    scales[static_cast<std::size_t>(exponent - kLeastExponent)] = scale;
+    Wide fives = 1;
+    int tens = 0;
+    for (; 1 + exponent + tens < 0 ||
+           fives << static_cast<unsigned>(1 + exponent + tens) < Wide{1} << 53U;
+         ++tens)
+      fives *= 5;
+    scales[static_cast<std::size_t>(exponent - kLeastExponent)] = {
+        static_cast<std::uint64_t>(fives << static_cast<unsigned>(1 + exponent + tens)), tens};
   }
   return scales;
 }
 constexpr auto kScales = make_scales();
 
-// The largest power of ten that has a multiple between two bounds.
-struct Candidates {
-  std::uint64_t low;
-  std::uint64_t high;
-  std::uint64_t unit = 1;
-  int zeros = 0;
-
-  void shorten() {
-    for (;;) {
-      const std::uint64_t lower = (low + 9) / 10;
-      const std::uint64_t upper = high / 10;
-      if (lower > upper) return;
-      low = lower;
-      high = upper;
-      unit *= 10;
-      ++zeros;
-    }
-  }
-};
-
 constexpr std::uint64_t above(Wide fixed) { return static_cast<std::uint64_t>(fixed >> 64U); }
 constexpr std::uint64_t below(Wide fixed) { return static_cast<std::uint64_t>(fixed); }
 
-// The multiple of the unit nearest to `exact`; false for a tie.
-bool nearest(Wide exact, const Candidates& found, std::uint64_t& digits) {
-  digits = found.unit == 10 ? above(exact) / 10 : above(exact) / found.unit;
-  const std::uint64_t twice = 2 * (above(exact) - digits * found.unit);
-  const std::uint64_t fraction = below(exact);
-  static constexpr std::uint64_t kHalf = std::uint64_t{1} << 63U;
-  if (found.unit == 1) {
-    digits += fraction > kHalf ? 1 : 0;
-    return fraction != kHalf;
+// The multiple of the largest power of ten that has one between two bounds, next to `exact`. False
+// for a tie.
+[[gnu::noinline]] bool shorten(std::uint64_t low, std::uint64_t high, Wide exact, Scaled& out) {
+  std::uint64_t unit = 1;
+  for (; (low + 9) / 10 <= high / 10; --out.scale) {
+    low = (low + 9) / 10;
+    high /= 10;
+    unit *= 10;
   }
-  digits += twice > found.unit || (twice == found.unit && fraction != 0) ? 1 : 0;
-  return twice != found.unit || fraction != 0;
+  const std::uint64_t down = above(exact) / unit;
+  const std::uint64_t below_it = down * unit;
+  const Wide rest = exact - (Wide{below_it} << 64U);
+  const Wide half = Wide{unit} << 63U;
+  out.digits = down + (rest > half ? 1U : 0U);
+  return rest != half;
 }
 
 // The shortest digits of a float between 10^-7 and 10^12, in exact fixed point. What lies within
@@ -170,21 +204,38 @@ bool middle(double magnitude, Scaled& out) {
   if (exponent < kLeastExponent || exponent > kMostExponent) return false;
   const Scale& scale = kScales[static_cast<std::size_t>(exponent - kLeastExponent)];
   const std::uint64_t mantissa = mantissa_of(magnitude);
-  const bool power_of_two = mantissa == std::uint64_t{1} << kFraction;  // half as far from the next
+  if (mantissa == std::uint64_t{1} << kFraction) return false;  // half as far from the one below
   const Wide exact = Wide{mantissa << 11U} * scale.factor;
-  const Wide half = Wide{scale.factor} << (power_of_two ? 9U : 10U);
-  Candidates found{above(exact - half) + 1, above(exact + half)};
-  // Money and measures have up to four decimals. No other fifteen digits are that near.
-  static constexpr std::uint64_t kFifteen = 1'000'000'000'000'000;
-  const std::uint64_t short_digits = found.high / scale.unit;
-  if (short_digits * scale.unit >= found.low && short_digits < kFifteen) {
-    out = {short_digits, 4};
-    return true;
-  }
-  if (power_of_two) return false;
-  found.shorten();
-  out.scale = scale.tens - found.zeros;
-  return nearest(exact, found, out.digits);
+  const Wide half = Wide{scale.factor} << 10U;
+  const std::uint64_t low = above(exact - half) + 1;
+  const std::uint64_t high = above(exact + half);
+  out.scale = scale.tens;
+  // Few floats lose two digits, or lie halfway between two.
+  if ((low + 99) / 100 <= high / 100 || below(exact) << 1U == 0) [[unlikely]]
+    return shorten(low, high, exact, out);
+  // Whether one digit goes is as good as random: there is no branch on it.
+  const std::uint64_t one = 0U - static_cast<std::uint64_t>((low + 9) / 10 <= high / 10);
+  const std::uint64_t shorter = (above(exact) + 5) / 10;
+  const std::uint64_t longer = above(exact) + (below(exact) >> 63U);
+  out.digits = longer ^ ((longer ^ shorter) & one);
+  out.scale += static_cast<int>(one);
+  return true;
+}
+
+// Money and measures have up to four decimals: whether the float is the one that these digits,
+// fifteen at most, read as. No other fifteen digits do, so they are the shortest.
+bool four_decimals(double magnitude, std::uint64_t& digits) {
+  constexpr double kTenThousand = 1e4;
+  constexpr double kHalf = 0.5;
+  if (!(magnitude < 1e11)) return false;
+  const double scaled = magnitude * kTenThousand;
+  const auto whole = static_cast<std::int64_t>(scaled + kHalf);
+  digits = static_cast<std::uint64_t>(whole);
+  const auto exact = static_cast<double>(whole);
+  // Which it will be is hard to foretell: what is not even near is told before the division is
+  // done.
+  if (std::fabs(scaled - exact) > scaled * 0x1p-51) return false;
+  return exact / kTenThousand == magnitude;
 }
 
 void spread(const Scaled& scaled, Decimal& out) {
@@ -242,24 +293,35 @@ char* write_decimal(const Decimal& decimal, char* out) {
   return out + digits.size() + 1;
 }
 
+// What has an exponent, no decimals or seventeen of them, and what is no number.
+[[gnu::noinline]] char* write_other(double magnitude, const Scaled* scaled, char* out) {
+  if (std::isnan(magnitude)) return write("nan", out);
+  if (std::isinf(magnitude)) return write("inf", out);
+  Decimal decimal;
+  if (scaled != nullptr)
+    spread(*scaled, decimal);
+  else
+    shortest(magnitude, decimal);
+  return write_decimal(decimal, out);
+}
+
 }  // namespace
 
-char* write_repr(double value, char* out) {
-  if (std::isnan(value)) return write("nan", out);
-  if (std::signbit(value)) *out++ = '-';
+char* write_repr(double value, char* out) { return write_number(value, Kind::kFloat, out); }
+
+char* write_number(double value, Kind kind, char* out) {
+  *out = '-';
+  out += std::signbit(value) && !std::isnan(value) ? 1 : 0;
   const double magnitude = std::fabs(value);
-  if (std::isinf(magnitude)) return write("inf", out);
-  if (magnitude == 0.0) return write("0.0", out);
-  Decimal decimal;
-  if (Scaled scaled{}; middle(magnitude, scaled)) {
-    if (scaled.scale == 4) return write_four_decimals(scaled.digits, out);
-    if (scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4)
-      return write_scaled(scaled, out);
-    spread(scaled, decimal);
-  } else {
-    shortest(magnitude, decimal);
-  }
-  return write_decimal(decimal, out);
+  if (std::uint64_t digits = 0; four_decimals(magnitude, digits))
+    return write_four_decimals(digits, kind, out);
+  if (kind == Kind::kInt)
+    return std::to_chars(out, out + 20, static_cast<std::int64_t>(magnitude)).ptr;
+  Scaled scaled{};
+  const bool found = middle(magnitude, scaled);
+  if (found && scaled.scale >= 1 && scaled.scale <= 16 && magnitude >= 1e-4) [[likely]]
+    return write_scaled(scaled, out);
+  return write_other(magnitude, found ? &scaled : nullptr, out);
 }
 
 void append_repr(double value, std::string& out) {

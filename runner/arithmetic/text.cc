@@ -113,9 +113,7 @@ TextFacts survey(std::string_view text) {
   return facts;
 }
 
-std::string_view strip(std::string_view text) {
-  const auto plain = [](char c) { return c > ' ' && c < '\x7f'; };
-  if (!text.empty() && plain(text.front()) && plain(text.back())) return text;
+std::string_view strip_in_full(std::string_view text) {
   while (!text.empty()) {
     const CodePoint first = decode(text, 0);
     if (!is_space(first.value)) break;

@@ -28,7 +28,12 @@ struct TextFacts {
 TextFacts survey(std::string_view text);
 
 // str.strip(): without the Unicode whitespace at both ends.
-std::string_view strip(std::string_view text);
+std::string_view strip_in_full(std::string_view text);
+inline std::string_view strip(std::string_view text) {
+  const auto plain = [](char c) { return c > ' ' && c < '\x7f'; };
+  if (!text.empty() && plain(text.front()) && plain(text.back())) return text;
+  return strip_in_full(text);
+}
 
 // True for NONE in any case, as `text.upper() == "NONE"` is. No character beyond ASCII has an
 // upper case that would make it so.

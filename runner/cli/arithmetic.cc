@@ -27,11 +27,12 @@ Word word_of(const Verdict& verdict) {
 std::string text_of(const Verdict& verdict) {
   if (verdict.decision == Decision::kValue) return "";
   if (verdict.decision == Decision::kDeclined) return kDeclinedText;
-  return verdict.hint.empty() ? verdict.message : verdict.message + "; " + verdict.hint;
+  if (verdict.hint.empty()) return verdict.message.str();
+  return verdict.message.str() + "; " + verdict.hint.str();
 }
 
 int print_report(const Verdict& verdict, const Evaluation& evaluation) {
-  const std::string value = verdict.value.empty() ? "" : verdict.value + "\n";
+  const std::string value = verdict.value.empty() ? "" : verdict.value.str() + "\n";
   wire::Report report;
   report.policy = evaluation.policy;
   report.language = "arithmetic";
@@ -78,7 +79,7 @@ int print_verdict(const Verdict& verdict) {
     note(std::string(word_text(word_of(verdict))) + ": " + text_of(verdict));
     return exit_code_of(verdict);
   }
-  if (const int error = try_put(verdict.value + "\n")) return lost_output(error);
+  if (const int error = try_put(verdict.value.str() + "\n")) return lost_output(error);
   if (!verdict.note.empty()) note("note: " + std::string(verdict.note));
   return 0;
 }

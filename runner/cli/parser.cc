@@ -1,6 +1,7 @@
 #include "runner/cli/parser.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "runner/cli/command.h"
 #include "runner/cli/print.h"
@@ -52,9 +53,36 @@ void Parser::flag(const char* name, bool& into, const char* help) {
   app_->app.add_flag(name, into, help);
 }
 
+void Parser::hint_at_extras(const char* hint) { hint_ = hint; }
+
 void Parser::leave_rest() { app_->app.prefix_command(); }
 
+// "--memory=": CLI11 would take the word after it.
+std::string Parser::empty_option(const std::vector<std::string>& words) const {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const CLI::Option* option = app_->app.get_option_no_throw(name);
+    if (!name.starts_with('-') || option == nullptr) {
+      if (!name.starts_with('-') && app_->app.get_prefix_command()) break;  // the program's own
+      continue;
+    }
+    if (name.starts_with("--") && words[i].size() == name.size() + 1) return name;
+    if (words[i].size() == name.size() && option->get_expected_min() > 0) ++i;  // its value
+  }
+  return "";
+}
+
+int Parser::refuse(const std::string& what, const std::vector<std::string>& words) const {
+  const std::string name = app_->app.get_name();
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+  return print_error({ErrorKind::kUsage, name + ": " + what}, json ? Form::kJson : Form::kText);
+}
+
 std::optional<int> Parser::parse(const std::vector<std::string>& words) {
+  const std::string see = "; see sandglass " + app_->app.get_name() + " --help";
+  if (const std::string name = empty_option(words); !name.empty()) {
+    return refuse(name + "= is empty: give a value" + see, words);
+  }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 wants it so
   try {
     app_->app.parse(std::move(reversed));
@@ -62,10 +90,13 @@ std::optional<int> Parser::parse(const std::vector<std::string>& words) {
     app_->app.formatter(std::make_shared<Help>(app_->usage));
     put(app_->app.help());
     return 0;
+  } catch (const CLI::ExtrasError& error) {
+    const auto extra = app_->app.remaining();
+    const bool words_of_program = hint_ != nullptr && !extra.empty() && extra[0][0] != '-';
+    return refuse(printable(error.what()) + (words_of_program ? "; " + std::string(hint_) : see),
+                  words);
   } catch (const CLI::ParseError& error) {
-    const std::string name = app_->app.get_name();
-    note(name + ": " + printable(error.what()) + "; see sandglass " + name + " --help");
-    return kFailed;
+    return refuse(printable(error.what()) + see, words);
   }
   return std::nullopt;
 }

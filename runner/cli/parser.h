@@ -28,14 +28,21 @@ class Parser {
   // The first word that is no option, and all after it, are left for rest().
   void leave_rest();
 
+  // What to say of a word too many, where it is no option.
+  void hint_at_extras(const char* hint);
+
   // nullopt: go on. Otherwise the exit code: help was printed (0), or the words are wrong (125,
-  // with one line on stderr).
+  // with one line on stderr, and with --json an error object).
   std::optional<int> parse(const std::vector<std::string>& words);
   [[nodiscard]] std::vector<std::string> rest() const;
 
  private:
+  [[nodiscard]] std::string empty_option(const std::vector<std::string>& words) const;
+  [[nodiscard]] int refuse(const std::string& what, const std::vector<std::string>& words) const;
+
   struct App;
   std::unique_ptr<App> app_;
+  const char* hint_ = nullptr;
 };
 
 }  // namespace runner::cli

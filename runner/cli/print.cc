@@ -73,7 +73,15 @@ void note(std::string_view text) {
   (void)write_all(STDERR_FILENO, "sandglass: " + std::string(text) + "\n");
 }
 
-void put(std::string_view text) { (void)write_all(STDOUT_FILENO, text); }
+int& put_error() {
+  static int first = 0;
+  return first;
+}
+
+void put(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (put_error() == 0 && error != EPIPE) put_error() = error;
+}
 
 int try_put(std::string_view text) { return write_all(STDOUT_FILENO, text); }
 

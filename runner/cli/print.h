@@ -19,6 +19,7 @@ int print_error(const Error& error, Form form = Form::kText);
 
 void note(std::string_view text);  // "sandglass: TEXT" on stderr
 void put(std::string_view text);   // to stdout as it is; a reader that has gone is no error
+int& put_error();                  // the first errno of put(), or 0
 
 // To stdout as it is, all of it, also where stdout does not block. 0, or the errno of write(2).
 [[nodiscard]] int try_put(std::string_view text);

@@ -135,6 +135,7 @@ int run_command(const Words& words) {
   Parser parser("run", "Runs code in a jail.",
                 "sandglass run [OPTIONS] [-c CODE | FILE | -] [-- ARGS...]");
   add_options(parser, options);
+  parser.hint_at_extras("the program's arguments go after --");
   if (const auto code = parser.parse(words.ours)) return *code;
   if (!one_shot) {
     const auto evaluated = try_arithmetic(*home, options, words);

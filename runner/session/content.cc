@@ -47,9 +47,16 @@ const char* mend_for(int error) {
       return "; see whether the path is right";
     case EACCES:
       return "; give yourself the right to read it";
+    case EMFILE:
+    case ENFILE:
+      return "; raise ulimit -n";
     default:
       return "";
   }
+}
+
+const char* keep_advice(int error) {
+  return error == EMFILE || error == ENFILE ? mend_for(error) : "; free some memory";
 }
 
 }  // namespace
@@ -57,13 +64,13 @@ const char* mend_for(int error) {
 Result<jail::Fd> content_of(std::string_view bytes) {
   jail::Fd memory(::memfd_create("sandglass", MFD_CLOEXEC));
   const int error = memory.valid() ? write_all(memory, bytes) : errno;
-  if (error != 0) return tl::unexpected(cannot("keep", "the code", error, "; free some memory"));
+  if (error != 0) return tl::unexpected(cannot("keep", "the code", error, keep_advice(error)));
   return rewound(std::move(memory));
 }
 
 Result<jail::Fd> content_of_stream(int fd, const std::string& name, jail::Bytes most) {
   jail::Fd memory(::memfd_create("sandglass", MFD_CLOEXEC));
-  if (!memory.valid()) return tl::unexpected(cannot("keep", name, errno, "; free some memory"));
+  if (!memory.valid()) return tl::unexpected(cannot("keep", name, errno, keep_advice(errno)));
   std::vector<char> buffer(kBuffer);
   std::uint64_t total = 0;
   for (;;) {
@@ -74,7 +81,7 @@ Result<jail::Fd> content_of_stream(int fd, const std::string& name, jail::Bytes 
     total += static_cast<std::uint64_t>(got);
     if (total > most.value) return tl::unexpected(too_large(name, most));
     const int error = write_all(memory, {buffer.data(), static_cast<std::size_t>(got)});
-    if (error != 0) return tl::unexpected(cannot("keep", name, error, "; free some memory"));
+    if (error != 0) return tl::unexpected(cannot("keep", name, error, keep_advice(error)));
   }
 }
 

@@ -17,7 +17,7 @@ struct DeniedEntry {
   std::string args;     // "AF_INET, SOCK_STREAM"; printable; may be empty
   std::uint64_t count = 0;
   std::string rule;        // "network"
-  std::string allow_with;  // `syscalls.allow += "@network"`; empty: nothing would
+  std::string allow_with;  // `[syscalls] allow = ["@network"]`; empty: nothing would
 };
 
 struct DenyRule {

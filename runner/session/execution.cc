@@ -83,7 +83,7 @@ void Execution::start(Done done) {
   if (!pipes) return finish(tl::unexpected(pipes.error()));
   const auto sent = launcher_.launch(*request_.plan, *request_.command,
                                      {pipes->in.read, pipes->out.write, pipes->err.write},
-                                     request_.inputs, *this);
+                                     request_.inputs, *this, request_.wall_time + request_.grace);
   if (!sent) return finish(tl::unexpected(sent.error()));
   id_ = *sent;
   const bool pass = request_.output_to == OutputTo::kCaller;

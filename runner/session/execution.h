@@ -2,7 +2,8 @@
 // stderr are always pipes of our own: a payload never holds a file or terminal of our caller's.
 //
 // Deadlines go by the steady clock from the moment the payload starts: SIGINT at the limit,
-// SIGKILL to the whole jail after the grace. The end is the spawner's word plus a bounded drain of
+// SIGKILL to the whole jail after the grace. Should we be stopped meanwhile, the spawner kills it
+// by itself (outcome `timed_out` as well). The end is the spawner's word plus a bounded drain of
 // the pipes, never an end of file, which a grandchild could withhold.
 // One event loop, its thread. SIGPIPE must be ignored.
 #pragma once

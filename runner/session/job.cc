@@ -1,6 +1,7 @@
 #include "runner/session/job.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,24 @@ Result<void> check_interpreter(const std::string& language,
               language + " is not on this host: " + program + " is missing" +
                   (interpreter.package.empty() ? std::string()
                                                : "; apt-get install " + interpreter.package));
+}
+
+// A limit that we are under ourselves holds for the payload as well, so it is the policy's: the
+// hard limit, beyond which no process of ours can go (setrlimit(2)).
+std::uint64_t own_limit(__rlimit_resource resource) {
+  rlimit own{};
+  if (::getrlimit(resource, &own) != 0) return RLIM_INFINITY;
+  return own.rlim_max;
+}
+
+void take_own_limits(policies::Limits& limits) {
+  limits.open_files = std::min<std::uint64_t>(limits.open_files, own_limit(RLIMIT_NOFILE));
+  limits.file_size.value = std::min(limits.file_size.value, own_limit(RLIMIT_FSIZE));
+  const std::uint64_t seconds = own_limit(RLIMIT_CPU);
+  const auto most = static_cast<std::uint64_t>(limits.cpu_time.count());
+  if (seconds <= most / 1000 && seconds * 1000 < most) {
+    limits.cpu_time = jail::Millis(std::max<std::uint64_t>(seconds, 1) * 1000);
+  }
 }
 
 // Collects inputs: path, mode and content in step.
@@ -295,6 +314,7 @@ Result<Prepared> prepare(const Home& home, const policies::Library& library, Job
   if (!narrowed) return policy_error(narrowed.error());
   Prepared prepared;
   prepared.policy = std::move(*narrowed);
+  take_own_limits(prepared.policy.limits);
   const policies::Policy& policy = prepared.policy;
 
   auto spec = policies::to_spec(policy, library.syscalls(), job.extras);

@@ -12,10 +12,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "runner/session/boost_process.h"
 #include "runner/session/outcome.h"
+#include "runner/text.h"
 
 namespace runner {
 namespace {
@@ -91,8 +93,27 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
+// What the spawner would not understand, and leave out without a word.
+Result<void> check_cgroup_wish() {
+  const char* wish = std::getenv("SANDGLASS_CGROUP");
+  const std::string_view word = wish == nullptr ? "" : wish;
+  if (word.empty() || word == "none" || word == "v1" || word == "v2") return {};
+  return fail(ErrorKind::kUsage, "SANDGLASS_CGROUP=" + printable(word) +
+                                     ": not a word it knows; it may be none, v1 or v2, or unset");
+}
+
 Error spawner_error(std::string text, jail::SetupError setup) {
   return Error{ErrorKind::kSpawner, std::move(text), setup};
+}
+
+// posix_spawn(3) gives one errno for the program and for the files it is to have.
+std::string start_advice(const std::string& path, int error) {
+  if (error == EAGAIN) return "; no more processes allowed for this user: see ulimit -u";
+  if (error == EMFILE || error == ENFILE) return "; raise ulimit -n";
+  if (::access(path.c_str(), X_OK) == 0 && ::access("/dev/null", R_OK | W_OK) != 0) {
+    return "; /dev/null is missing or closed to us: mount a /dev";
+  }
+  return "; it belongs beside the sandglass program: build or install both";
 }
 
 // The spawner itself could not start.
@@ -137,6 +158,7 @@ Launcher::Launcher(asio::io_context& io) : io_(io), wait_(io) {}
 Launcher::~Launcher() { shutdown(); }
 
 Result<void> Launcher::start(const std::string& path) {
+  if (auto checked = check_cgroup_wish(); !checked) return checked;
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return tl::unexpected(spawner_error(
@@ -153,10 +175,9 @@ Result<void> Launcher::start(const std::string& path) {
   const auto pid = plan.start(path);
   if (!pid) {
     socket_.reset();
-    return tl::unexpected(
-        spawner_error("cannot start " + path + ": " + jail::errno_name(pid.error()) +
-                          "; it belongs beside the sandglass program: build or install both",
-                      {jail::Step::kSpawnerStart, 0, pid.error()}));
+    const std::string text = "cannot start " + path + ": " + jail::errno_name(pid.error()) +
+                             start_advice(path, pid.error());
+    return tl::unexpected(spawner_error(text, {jail::Step::kSpawnerStart, 0, pid.error()}));
   }
   child_ = std::make_unique<Child>(Child{Process(io_.get_executor(), *pid)});
   wait_.assign(socket_.get());
@@ -166,9 +187,9 @@ Result<void> Launcher::start(const std::string& path) {
 
 Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& command,
                                        jail::Stdio stdio, std::span<const jail::Fd> inputs,
-                                       LaunchListener& listener) {
+                                       LaunchListener& listener, jail::Millis kill_after) {
   const std::uint64_t id = ++last_id_;
-  const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs);
+  const auto sent = jail::send_launch(socket_, id, plan, command, stdio, inputs, kill_after);
   if (!sent) return tl::unexpected(unsent(sent.error()));
   listeners_[id] = &listener;
   return id;

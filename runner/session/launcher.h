@@ -52,9 +52,11 @@ class Launcher {
   // kSpawner if it cannot be started.
   Result<void> start(const std::string& path);
 
-  // `listener` must live until its end or forget(). Returns the launch's id.
+  // `listener` must live until its end or forget(). `kill_after` as in jail::send_launch. Returns
+  // the launch's id.
   Result<std::uint64_t> launch(const jail::Fd& plan, const jail::Fd& command, jail::Stdio stdio,
-                               std::span<const jail::Fd> inputs, LaunchListener& listener);
+                               std::span<const jail::Fd> inputs, LaunchListener& listener,
+                               jail::Millis kill_after = jail::Millis(0));
 
   // Sessions. A prototype's end is told to `on_prototype_ended`; join(): `into` is the id of an
   // earlier join whose payload has ended and whose jail is to be used again, 0: a new jail. See

@@ -109,6 +109,9 @@ bool decide_by_spawner(Outcome& outcome, const Facts& facts, const LimitsInForce
     case jail::KillCause::kCpuTime:
       exceed_cpu(outcome, facts, in_force);
       return true;
+    case jail::KillCause::kWallTime:
+      time_out(outcome, facts, in_force);
+      return true;
   }
   if (facts.ended.exited) return false;
   if (facts.ended.oom_kills > 0) {

@@ -45,8 +45,8 @@ bool allows(const policies::SyscallSet& set, const jail::Denied& call) {
 }
 
 std::string line_for(const policies::SyscallSet& set) {
-  std::string line = "syscalls.allow += \"@" + set.name + "\"";
-  if (!set.weakens.empty()) line += " and a reason for unsafe." + set.weakens;
+  std::string line = "[syscalls] allow = [\"@" + set.name + "\"]";
+  if (!set.weakens.empty()) line += " and [unsafe] " + set.weakens + " = \"your reason\"";
   return line;
 }
 
@@ -76,7 +76,7 @@ DenyRule rule_for(const policies::Policy& policy, const policies::SyscallTable& 
   const auto sets = table.sets_with(call.number);
   if (!sets || sets->empty()) return {"unknown", ""};
   const std::string word = denying_word(policy, jail::syscall_name(call.number), *sets);
-  if (!word.empty()) return {"syscalls.deny", "syscalls.deny -= \"" + word + "\""};
+  if (!word.empty()) return {"syscalls.deny", "[syscalls] deny without \"" + word + "\""};
   for (const policies::SyscallSet* set : *sets) {
     if (allows(*set, call)) return {set->name, line_for(*set)};
   }

@@ -1,5 +1,6 @@
 // Bad input on the command line: one line on stderr, what and how to mend it, exit code 125, and no
 // jail. And code that is odd, but can be run.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,45 @@ TEST_CASE("code that is not there, not a file, or not given") {
   CHECK(contains(refused({"run", "--no-such-option", "-c", "1"}), "--no-such-option"));
 }
 
+TEST_CASE("a value that is not there, and words too many") {
+  CHECK(refused({"run", "--memory=", "-c", "1"}) ==
+        "sandglass: run: --memory= is empty: give a value; see sandglass run --help");
+  CHECK(refused({"exec", "--policy", "tight", "--memory=", "--", "true"}) ==
+        "sandglass: exec: --memory= is empty: give a value; see sandglass exec --help");
+  const std::string many = refused({"run", "x.py", "one", "two"});
+  CHECK(contains(many, "one"));
+  CHECK(contains(many, "; the program's arguments go after --"));
+  require_jails();
+  // What belongs to the program is no business of ours.
+  CHECK(run({"exec", "echo", "--memory="}).out == "--memory=\n");
+  CHECK(run({"run", "-c", "import sys; print(sys.argv[1])", "--", "--memory="}).out ==
+        "--memory=\n");
+}
+
+TEST_CASE("a word that SANDGLASS_CGROUP does not know") {
+  Call call{.args = {"run", "-c", "print('it ran')"}};
+  call.env = {"SANDGLASS_CGROUP=v3"};
+  const Ran ran = run(call);
+  CHECK(ran.code == 125);
+  CHECK(line(ran) ==
+        "sandglass: SANDGLASS_CGROUP=v3: not a word it knows; it may be none, v1 or v2, or unset");
+}
+
+TEST_CASE("a current folder that is gone") {
+  const support::TempDir folder;
+  Call call{.args = {"-c",
+                     "mkdir gone && cd gone && rmdir ../gone && exec \"$BIN\" run --policy "
+                     "./mine.toml -c 1"}};
+  call.program = "/bin/sh";
+  call.cwd = folder.path();
+  call.env = {"BIN=" + support::sandglass_path()};
+  const Ran ran = run(call);
+  CHECK(ran.code == 125);
+  CHECK(line(ran) ==
+        "sandglass: ./mine.toml: ENOENT; see whether the current folder still exists, or give an "
+        "absolute path");
+}
+
 TEST_CASE("a file that we may not read") {
   support::require(support::Feature::kUnprivileged);
   const support::TempDir folder;
@@ -55,6 +95,12 @@ TEST_CASE("a file that we may not read") {
 }
 
 TEST_CASE("the same as JSON: an error object, and no outcome") {
+  for (const Words& words : {Words{"run", "--json", "--bogus", "-c", "1"},
+                             Words{"run", "--memory=", "--json", "-c", "1"}}) {
+    const Ran wrong = run(words);
+    CHECK(wrong.code == 125);
+    CHECK(text(document(wrong).at("error").as_object(), "kind") == "usage");
+  }
   const Ran ran = run({"run", "--json", "/no/such/file.py"});
   CHECK(ran.code == 125);
   const boost::json::object object = document(ran);
@@ -125,6 +171,28 @@ TEST_CASE("a wish to tighten is granted, and stands in the outcome") {
   CHECK(limits.at("wall_time").at("value") == 9000);
   CHECK(limits.at("processes").at("value") == 7);
   CHECK(limits.at("output").at("value") == 2048);
+}
+
+TEST_CASE("a limit we are under ourselves is the payload's, and said to be") {
+  require_jails();
+  Call call{.args = {"run", "--json", "-c",
+                     "import resource as r\nfor name in ('NOFILE', 'FSIZE', 'CPU'):\n"
+                     "    print(r.getrlimit(getattr(r, 'RLIMIT_' + name))[0])\n"}};
+  call.before_exec = [] {
+    const rlimit files{300, 300};
+    const rlimit size{8 << 20, 8 << 20};
+    const rlimit cpu{40, 40};
+    if (::setrlimit(RLIMIT_NOFILE, &files) != 0 || ::setrlimit(RLIMIT_FSIZE, &size) != 0 ||
+        ::setrlimit(RLIMIT_CPU, &cpu) != 0)
+      ::_exit(99);
+  };
+  const auto object = document(run(call));
+  CHECK(text(object, "stdout") == "300\n8388608\n40\n");
+  const boost::json::object& limits = object.at("limits").as_object();
+  CHECK(limits.at("open_files").at("value") == 300);
+  CHECK(limits.at("file_size").at("value") == 8 << 20);
+  CHECK(text(limits.at("file_size").as_object(), "limit") == "8M");
+  CHECK(limits.at("cpu_time").at("value") == 40'000);
 }
 
 TEST_CASE("an environment or a bind that is not one") {

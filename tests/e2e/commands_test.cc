@@ -1,4 +1,5 @@
 // The commands beside run and exec: doctor, demo, policy, help.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -143,6 +144,21 @@ TEST_CASE("policy with wrong words") {
     CHECK(ran.code == 125);
     CHECK(ran.out == "");
     CHECK(line(ran).rfind("sandglass: ", 0) == 0);
+  }
+}
+
+TEST_CASE("what can't be written to stdout is our failure, whatever the command") {
+  require_jails();
+  for (const Words& words :
+       {Words{"run", "--json", "-c", "1"}, Words{"exec", "--json", "--", "true"}, Words{"doctor"},
+        Words{"policy", "list"}, Words{"policy", "show", "tight"}, Words{"--help"},
+        Words{"run", "--help"}}) {
+    INFO(words[0]);
+    Call call{.args = words};
+    call.before_exec = [] { ::dup2(::open("/dev/full", O_WRONLY | O_CLOEXEC), 1); };
+    const Ran ran = run(call);
+    CHECK(ran.code == 125);
+    CHECK(line(ran) == "sandglass: cannot write to stdout: ENOSPC; see whether there is room");
   }
 }
 

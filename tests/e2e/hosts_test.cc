@@ -197,6 +197,22 @@ TEST_CASE("a /proc that is covered: all of it, or a part") {
   CHECK(run(call).out == "it ran\n");
 }
 
+TEST_CASE("a host without /dev/null says that, and not that the spawner is missing") {
+  require_jails();
+  Call call{.args = {"run", "-c", "print('it ran')"}};
+  call.before_exec = [] {
+    support::enter_namespaces(CLONE_NEWNS);
+    cover("/dev");
+  };
+  if (support::kSanitized) return;
+  const Ran ran = run(call);
+  CHECK(ran.code == 125);
+  CHECK(line(ran) ==
+        "sandglass: cannot start " +
+            (fs::path(support::sandglass_path()).parent_path() / "sandglass-spawner").string() +
+            ": ENOENT; /dev/null is missing or closed to us: mount a /dev");
+}
+
 TEST_CASE("killed in the middle, it leaves no process, cgroup, mount or file") {
   require_jails();
   const support::TempDir folder;
@@ -221,6 +237,23 @@ TEST_CASE("killed right after its start, it leaves nothing either") {
     CHECK(child.finish().code == -SIGKILL);
     CHECK(leftovers.found() == "");
   }
+}
+
+TEST_CASE("while it is stopped itself, as by ^Z, its payload gets no more time than the limit") {
+  require_jails();
+  const support::Leftovers leftovers;
+  support::Child child({.args = {"exec", "--wall-time=1s", "--", "sh", "-c",
+                                 "trap '' INT; echo started; sleep 60 & wait; sleep 60"}});
+  REQUIRE(child.says("started"));
+  child.signal(SIGSTOP);
+  const auto only_spawner = [&] { return support::descendants_of(child.pid()).size() <= 2; };
+  CHECK_FALSE(only_spawner());
+  CHECK(support::eventually(only_spawner, 10s));
+  child.signal(SIGCONT);
+  const Ran ran = child.finish();
+  CHECK(ran.code == 124);
+  CHECK(line(ran) == "sandglass: timed_out: it ran for longer than the wall-clock limit of 1s");
+  CHECK(leftovers.found() == "");
 }
 
 TEST_CASE("a spawner that is killed is an error of ours, and leaves nothing") {
@@ -270,5 +303,7 @@ TEST_CASE("a host with few descriptors is an error with a name, not a hang") {
     CHECK(((ran.code == 125 && contains(ran.err, "sandglass: ")) ||
            (ran.code == 0 && ran.out == "it ran\n")));
     if (few == 4) CHECK(ran.code == 125);
+    if (ran.code != 0) CHECK(contains(ran.err, "ulimit -n"));
+    CHECK_FALSE(contains(ran.err, "system:"));  // the C++ library's and Boost's way to say it
   }
 }

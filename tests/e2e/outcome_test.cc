@@ -172,24 +172,41 @@ TEST_CASE("a refused call is named, decoded, counted, and comes with the line th
   CHECK(denied.at("count") == 3);
   CHECK(text(denied, "rule") == "inet");
   CHECK(text(denied, "allow_with") ==
-        "syscalls.allow += \"@inet\" and a reason for unsafe.inet_sockets");
+        "[syscalls] allow = [\"@inet\"] and [unsafe] inet_sockets = \"your reason\"");
   CHECK(object.at("denied_total") == 3);
   const Ran plain = run({"run", "--policy", "tight", "-c",
                          "import os\ntry: os.fork()\nexcept PermissionError: pass\n"});
   CHECK(plain.code == 0);
   CHECK(line(plain) ==
-        "sandglass: denied clone(SIGCHLD) x1: rule processes; allowed by syscalls.allow += "
-        "\"@processes\"");
+        "sandglass: denied clone(SIGCHLD) x1: rule processes; allowed by [syscalls] allow = "
+        "[\"@processes\"]");
+}
+
+// "[a] x = 1 and [b] y = 2" as the lines of a policy.
+std::string pasted(std::string advice) {
+  for (std::size_t at = advice.find(" and ["); at != std::string::npos; at = advice.find(" and ["))
+    advice.replace(at, 5, "\n");
+  for (std::size_t at = advice.find("] "); at != std::string::npos; at = advice.find("] ", at))
+    advice.replace(at, 2, "]\n");
+  return advice + "\n";
 }
 
 TEST_CASE("the line that is said to allow a call does allow it") {
   require_jails();
   const support::TempDir folder;
-  const std::string head = "name = \"mine\"\nextends = \"tight\"\nwhy = \"as advised\"\n";
-  write(folder / "mine.toml", head + "[syscalls]\nallow = [\"@processes\"]\n");
-  const Ran ran = run({"run", "--policy", folder / "mine.toml", "-c",
-                       std::string("import os\npid = os.fork()\nif pid == 0: os._exit(7)\n"
-                                   "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")});
-  CHECK(ran.out == "7\n");
-  CHECK(ran.err == "");
+  const std::string codes[] = {
+      "import os\npid = os.fork()\nif pid == 0: os._exit(7)\n"
+      "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n",
+      "import socket\nsocket.socket().close()\nprint(7)\n"};
+  for (const std::string& code : codes) {
+    const auto refused = report({"run", "--json", "--policy", "tight", "-c", code});
+    CHECK(text(refused, "outcome") == "exited");
+    const std::string advice = pasted(text(only_denied(refused), "allow_with"));
+    INFO(advice);
+    write(folder / "mine.toml",
+          "name = \"mine\"\nextends = \"tight\"\nwhy = \"as advised\"\n" + advice);
+    const Ran ran = run({"run", "--policy", folder / "mine.toml", "-c", code});
+    CHECK(ran.out == "7\n");
+    CHECK(ran.err == "");
+  }
 }

@@ -139,6 +139,7 @@ TEST_CASE("what a policy may give: by policy") {
       {{"memfd"}, "memfd_create", "denied", "denied", "REACHED", Control::kBare},
       {{"shmget"}, "shmget", "denied", "denied", "REACHED", Control::kInside},
       {{"mq_open"}, "mq_open", "denied", "denied", "ENOENT", Control::kKernel},
+      {{"watch_usr_bin"}, "inotify_init1", "denied", "denied", "REACHED", Control::kBare},
       {{"arch_set_gs"}, "arch_prctl", "denied", "denied", "REACHED", Control::kBare},
       {{"prctl_dumpable"}, "prctl", "denied", "denied", "REACHED", Control::kBare},
       {{"prctl_mm"}, "prctl", "denied", "denied", "denied", Control::kListed},

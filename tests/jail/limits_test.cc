@@ -182,6 +182,31 @@ TEST_CASE("cpu time of all processes together") {
   CHECK(run.ended.cpu_time < jail::Millis(1500));
 }
 
+TEST_CASE("wall time is the caller's to keep, and the spawner's when the caller does not") {
+  const support::Backend backend = any_backend();
+  INFO(backend);
+  Spawner spawner(backend);
+  const jail::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const jail::Fd plan = support::plan_of(base_spec());
+  const auto command = jail::make_command(support::payload_command({"waits", "1"}));
+  REQUIRE(jail::send_pool(spawner.socket(), plan, 1).has_value());
+  ::usleep(400'000);  // a jail made long before its launch has all of its time
+  const jail::Stdio stdio{null, null, null};
+  const auto start = std::chrono::steady_clock::now();
+  REQUIRE(jail::send_launch(spawner.socket(), 500, plan, *command, stdio, {}, jail::Millis(300)));
+  const Run run = spawner.finish({500, support::file_with(""), support::file_with("")});
+  const auto took = std::chrono::steady_clock::now() - start;
+  CHECK(run.ended.cause == KillCause::kWallTime);
+  CHECK_FALSE(run.ended.exited);
+  CHECK(took >= std::chrono::milliseconds(300));
+  CHECK(took < std::chrono::seconds(5));
+  // Too long for the message's field is no limit, and no short one.
+  const auto brief = jail::make_command(support::payload_command({"exits_with", "3"}));
+  constexpr jail::Millis kLong{(std::int64_t{1} << 32) + 1};
+  REQUIRE(jail::send_launch(spawner.socket(), 501, plan, *brief, stdio, {}, kLong));
+  CHECK(exit_code(spawner.finish({501, support::file_with(""), support::file_with("")})) == 3);
+}
+
 TEST_CASE("an interrupt reaches the payload's group") {
   const support::Backend backend = any_backend();
   INFO(backend);

@@ -187,7 +187,7 @@ TEST_CASE("refused calls come with rule and remedy") {
   REQUIRE_FALSE(result.denied.empty());
   CHECK(result.denied[0].syscall == "socket");
   CHECK(result.denied[0].args == "AF_INET, SOCK_STREAM");
-  CHECK(result.denied[0].allow_with.find("syscalls.allow += \"@") == 0);
+  CHECK(result.denied[0].allow_with.find("[syscalls] allow = [\"@") == 0);
 }
 
 TEST_CASE("files go in and come out; unchanged ones and odd ones do not") {

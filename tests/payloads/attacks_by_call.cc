@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -18,6 +19,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "attack.h"
@@ -99,6 +101,12 @@ int full_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {{~0U, ~0U, 0}, {0x1ffU, 0x1ffU, 0}};
   return call(SYS_capset, &header, data);
+}
+
+// Whoever opens a file there is seen: the folder is the host's own, and every jail's.
+int watch_usr_bin() {
+  const int watcher = ::inotify_init1(IN_CLOEXEC);
+  return watcher < 0 ? errno : payload::error_of(::inotify_add_watch(watcher, "/usr/bin", IN_OPEN));
 }
 
 int listener() {
@@ -195,6 +203,7 @@ constexpr Attack kAttacks[] = {
     {"prctl_dumpable", [](char**) { return call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0); }},
     {"prctl_ambient",
      [](char**) { return call(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL, 0, 0); }},
+    {"watch_usr_bin", [](char**) { return watch_usr_bin(); }},
     {"arch_set_gs", [](char**) { return call(SYS_arch_prctl, 0x1001, 0); }},
     {"seccomp_ask", [](char**) { return call(SYS_seccomp, 2, 0, "\0\0\xff\x7f"); }},
     {"seccomp_listener", [](char**) { return listener(); }},

@@ -23,7 +23,7 @@ std::string value(const std::string& text) {
   const Verdict verdict = evaluate(text);
   INFO(text << " -> " << json(text));
   CHECK(verdict.decision == Decision::kValue);
-  return verdict.value;
+  return verdict.value.str();
 }
 
 struct Refused {
@@ -36,7 +36,7 @@ Refused refused(const std::string& text) {
   const Verdict verdict = evaluate(text);
   INFO(text << " -> " << json(text));
   CHECK(verdict.decision == Decision::kRefused);
-  return {verdict.refusal, verdict.message};
+  return {verdict.refusal, verdict.message.str()};
 }
 
 Refused not_whitelisted(const std::string& node) {

@@ -45,6 +45,9 @@ TEST_CASE("an error reads as step, object, errno and what to do") {
   CHECK(line(Step::kOpenSource, ENOENT, 1) ==
         "open_source[1] /dev/null: ENOENT (no such path on this host)");
   CHECK(line(Step::kMount, EBUSY, 4) == "mount[4] /lib: EBUSY");
+  CHECK(line(Step::kMount, ENOENT, 4) ==
+        "mount[4] /lib: ENOENT (a read-only folder is shown above it, and has nothing of that "
+        "name)");
   CHECK(line(Step::kRlimit, EINVAL, 1) == "rlimit[1] resource 7: EINVAL");
   CHECK(line(Step::kBoundingSet, EPERM, 21) == "bounding_set[21]: EPERM");
   CHECK(line(Step::kSlots, EAGAIN) ==
@@ -57,6 +60,20 @@ TEST_CASE("an error reads as step, object, errno and what to do") {
         "outer_user_namespace: ENOSPC (the limit of user namespaces is reached: raise "
         "user.max_user_namespaces)");
   CHECK(line(Step::kProc, EPERM).rfind("proc: EPERM (the kernel refuses a fresh /proc", 0) == 0);
+  CHECK(line(Step::kOpenSource, EMFILE) ==
+        "open_source[0] /usr: EMFILE (no more descriptors for this process: raise ulimit -n)");
+  CHECK(line(Step::kSpawnerStart, ENFILE) ==
+        "spawner: ENFILE (no more descriptors on this host: raise ulimit -n, and fs.file-max)");
+  for (const Step step : {Step::kClone, Step::kFork, Step::kSpawnerStart, Step::kOuterUserNs})
+    CHECK(line(step, EAGAIN) ==
+          jail::step_name(step) + std::string(": EAGAIN (no more processes allowed for this "
+                                              "user: see ulimit -u)"));
+  for (const int error : {EPIPE, ECHILD})
+    CHECK(line(Step::kReport, error) ==
+          "report: " + jail::errno_name(error) +
+              " (the jail was killed from outside while it was being made; try again)");
+  CHECK(line(Step::kPlan, E2BIG) ==
+        "plan: E2BIG (too much for one jail: fewer binds or arguments)");
   CHECK(line(Step::kProtocol, ECONNRESET) == "protocol: ECONNRESET (the spawner is gone)");
 }
 

@@ -1,6 +1,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,7 @@
 #include "jail/syscalls.h"
 #include "policies/compile.h"
 #include "policies_fixture.h"
+#include "tests/support/temp_dir.h"
 
 using namespace policies;
 using namespace policies_test;
@@ -133,6 +135,22 @@ TEST_CASE("tight: arguments of the tested calls") {
   CHECK(tight.allows("restart_syscall"));
 }
 
+TEST_CASE("only loose watches files, by inotify or by fcntl") {
+  constexpr std::uint64_t kNotify = 1026;  // F_NOTIFY
+  for (const char* name : {"tight", "standard"}) {
+    const Filter filter(name);
+    for (const char* call : {"inotify_init", "inotify_init1", "inotify_add_watch"})
+      CHECK(filter.ask(call, {}) == SECCOMP_RET_USER_NOTIF);
+    CHECK_FALSE(filter.allows("fcntl", {3, kNotify}));
+  }
+  CHECK(Filter("standard").reachable() == 220);
+  const Filter loose("loose");
+  CHECK(loose.allows("inotify_add_watch"));
+  CHECK(loose.allows("fcntl", {3, kNotify}));
+  CHECK(loose.allows("fcntl", {3, 8}));
+  CHECK(loose.reachable() == 264);
+}
+
 TEST_CASE("standard: processes and local sockets, still no namespaces and no network") {
   const Filter standard("standard");
   CHECK(standard.allows("clone", {kFork}));
@@ -250,6 +268,21 @@ TEST_CASE("the operator's binds are checked too") {
         "--ro-bind: \"/proc\" is never bound: /proc of the host leads out of the jail");
   CHECK(error("/opt", "/mnt/data/x") ==
         "--ro-bind: target \"/mnt/data/x\" overlaps the workdir \"/mnt/data\"");
+}
+
+TEST_CASE("what a policy names may be a link to what is never bound") {
+  const support::TempDir folder;
+  for (const char* path : {"/proc/self", "/sys", "/dev", "/run", "/"}) {
+    INFO(path);
+    const std::string link = folder / "link";
+    REQUIRE(::symlink(path, link.c_str()) == 0);
+    Policy policy = find("standard");
+    policy.files.read_only.push_back({link, "/opt/x", jail::Exec::kExec});
+    const auto spec = to_spec(policy, shipped().syscalls(), {});
+    REQUIRE_FALSE(spec);
+    CHECK(spec.error().text.starts_with("files.read_only \"" + link + "\" is a link: \"/"));
+    ::unlink(link.c_str());
+  }
 }
 
 TEST_CASE("restricted has no jail") {

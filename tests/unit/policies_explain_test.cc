@@ -61,7 +61,9 @@ TEST_CASE("explain says what code can and cannot do") {
   const std::string loose = words("loose");
   CHECK(has(loose, "Can use TCP and UDP inside a network of its own, with loopback up."));
   CHECK(has(loose, "Unsafe: programs written to the workdir can be run. Reason: "));
-  CHECK(has(words("standard"), "Can use local (AF_UNIX) sockets between its own processes."));
+  CHECK(has(words("standard"),
+            "Can use local (AF_UNIX) sockets between its own processes; sockets in "
+            "bound folders can be connected to. There is no network."));
   CHECK(words("restricted") ==
         "restricted: arithmetic only: numbers and + - * / ( ), no process, no interpreter.\n"
         "Starts no process at all: one arithmetic expression is evaluated. Beyond + - * /: "
@@ -70,16 +72,16 @@ TEST_CASE("explain says what code can and cannot do") {
 
 TEST_CASE("a denied call leads to the line that would allow it") {
   CHECK(why("tight", "socket").rule == "local_sockets");
-  CHECK(
-      why("tight", "socket").text ==
-      "socket is in the set @local_sockets: sockets between the jail's own processes; the network "
-      "namespace is empty and no socket of the host is in the mount table. To allow it: [syscalls] "
-      "allow = [\"@local_sockets\"].");
+  CHECK(why("tight", "socket").text ==
+        "socket is in the set @local_sockets: sockets between the jail's own processes, and those "
+        "that "
+        "lie in bound folders; abstract names are the network namespace's own. To allow it: "
+        "[syscalls] allow = [\"@local_sockets\"].");
   CHECK(why("standard", "socket").rule == "inet");
   CHECK(has(why("standard", "socket").text,
             "socket is allowed with certain arguments only; the set "
             "@inet: "));
-  CHECK(has(why("standard", "socket").text, "and a reason for unsafe.inet_sockets."));
+  CHECK(has(why("standard", "socket").text, "and [unsafe] inet_sockets = \"your reason\"."));
   CHECK(why("loose", "ptrace").rule == "never");
   CHECK(why("loose", "ptrace").text ==
         "ptrace is on the never list: rewrites other processes, also what a filter has checked. No "
@@ -99,6 +101,12 @@ TEST_CASE("what the mount table says of a path") {
   CHECK(tight("/usr/lib/x86_64-linux-gnu/libc.so.6").view == PathView::kReadOnly);
   CHECK(tight("/usr/lib/x86_64-linux-gnux").view == PathView::kHidden);
   CHECK(tight("/etc/passwd").view == PathView::kMade);
+  for (const char* folder : {"/", "/etc", "/dev", "/mnt", "/run", "/usr"})
+    CHECK(tight(folder).text ==
+          std::string(folder) +
+              " is a read-only folder made by Sandglass; only what the policy shows is in it");
+  CHECK(tight("/var").view == PathView::kHidden);
+  CHECK(explain_path(find("restricted"), "/etc").text == "/etc is hidden: no process is started");
   CHECK(tight("/proc/self/maps").text == "/proc/self/maps is hidden: files.proc = \"none\"");
   CHECK(tight("/dev/null").view == PathView::kDevice);
   CHECK(tight("/tmp/x").key == "files.scratch");

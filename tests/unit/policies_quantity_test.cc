@@ -14,7 +14,7 @@ TEST_CASE("sizes are read in powers of 1024") {
   CHECK(parse_size("512MiB").value() == parse_size("512M").value());
   CHECK(parse_size("512MB").value() == parse_size("512M").value());
   CHECK(parse_size("7B").value() == Bytes{7});
-  CHECK(parse_size("1024T").value() == Bytes{1ULL << 50U});
+  CHECK(parse_size("16T").value() == Bytes{1ULL << 44U});
 }
 
 TEST_CASE("durations are read to the millisecond") {
@@ -37,10 +37,10 @@ TEST_CASE("a wrong size says what to write") {
         "\"1.5G\" is not a whole number; take a smaller unit; write e.g. \"512M\"");
   CHECK(error("M") == "\"M\" does not start with a whole number; write e.g. \"512M\"");
   CHECK(error("1180591620717411303424B") ==
-        "\"1180591620717411303424B\" is too large; the most is \"1024T\"");
-  CHECK(error("1025T") == "\"1025T\" is too large; the most is \"1024T\"");
+        "\"1180591620717411303424B\" is too large; the most is \"16T\"");
+  CHECK(error("17T") == "\"17T\" is too large; the most is \"16T\"");
   CHECK(error("18446744073709551615T") ==
-        "\"18446744073709551615T\" is too large; the most is \"1024T\"");
+        "\"18446744073709551615T\" is too large; the most is \"16T\"");
 }
 
 TEST_CASE("a wrong duration or count says what to write") {

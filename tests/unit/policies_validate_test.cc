@@ -47,9 +47,11 @@ TEST_CASE("binds that lead out of the jail are refused") {
 TEST_CASE("the host's own data needs a reason") {
   const std::string lines = "[files]\nread_only = [\"/home/me/data\"]\n";
   CHECK(wrong(lines) ==
-        "policy \"mine\": unsafe.host_files: a reason is missing: under this policy files from "
+        "mine.toml:5:13: unsafe.host_files: a reason is missing: under this policy files from "
         "places "
         "where a host keeps its own data; write  [unsafe]  host_files = \"why\"");
+  CHECK(wrong("[files]\nread_only_if_present = [\"/home/me\"]\n").starts_with("mine.toml:5:24: "));
+  CHECK(wrong("[files]\nproc = \"masked\"\n").starts_with("mine.toml:5:8: unsafe.whole_proc: "));
   CHECK(wrong(lines + "[unsafe]\nhost_files = \"the data set\"\n").empty());
   CHECK(wrong("[files]\nread_only = [\"/etc/fonts\"]\n").empty());
 }
@@ -61,6 +63,7 @@ TEST_CASE("each weakening needs a reason") {
   CHECK(asks(wrong("[syscalls]\nallow = [\"@jit\"]\n"), "writable_code"));
   CHECK(asks(wrong("[syscalls]\nallow = [\"@locks\"]\n"), "shared_locks"));
   CHECK(asks(wrong("[syscalls]\nallow = [\"flock\"]\n"), "shared_locks"));
+  CHECK(asks(wrong("[syscalls]\nallow = [\"@watching\"]\n"), "watched_files"));
   CHECK(asks(wrong("[syscalls]\nallow = [\"@inet\"]\n"), "inet_sockets"));
   CHECK(asks(wrong("[files]\nworkdir = { exec = true }\n"), "exec_from_workdir"));
   CHECK(
@@ -94,6 +97,10 @@ TEST_CASE("the words of syscalls are checked where they stand") {
   CHECK(wrong("[syscalls]\ndeny = [\"restart_syscall\"]\n")
             .ends_with("lacks restart_syscall, without which nothing runs; allow \"@base\" and "
                        "\"@signals\""));
+  CHECK(wrong("[syscalls]\ndeny = [\"read\"]\n")
+            .ends_with("lacks read, without which nothing runs; allow \"@files\""));
+  CHECK(wrong("[syscalls]\ndeny = [\"@files\"]\n")
+            .ends_with("lacks read, without which nothing runs; allow \"@files\""));
   CHECK(wrong("[syscalls]\nallow = [\"pipe2\"]\n").empty());
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("other telling arguments") {
 
 TEST_CASE("the line names call, count, rule and remedy") {
   const auto rule = [](const jail::Denied& denied) {
-    return denied.number == SYS_socket ? DenyRule{"network", "syscalls.allow += \"@network\""}
+    return denied.number == SYS_socket ? DenyRule{"network", "[syscalls] allow = [\"@network\"]"}
                                        : DenyRule{"processes", ""};
   };
   const std::vector<jail::Denied> calls = {
@@ -80,8 +80,8 @@ TEST_CASE("the line names call, count, rule and remedy") {
   REQUIRE(entries.size() == 2);
   CHECK(entries[0].count == 3);
   CHECK(denied_line(entries, 4) ==
-        "denied socket(AF_INET, SOCK_STREAM) x3: rule network; allowed by syscalls.allow += "
-        "\"@network\"; denied clone(SIGCHLD) x1: rule processes");
+        "denied socket(AF_INET, SOCK_STREAM) x3: rule network; allowed by [syscalls] allow = "
+        "[\"@network\"]; denied clone(SIGCHLD) x1: rule processes");
   CHECK(denied_line({}, 0).empty());
 }
 

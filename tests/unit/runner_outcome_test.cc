@@ -120,6 +120,11 @@ TEST_CASE("what the spawner killed for comes before the signal it killed with") 
   facts.ended.cause = jail::KillCause::kCpuTime;
   CHECK(outcome_of(facts).word == Word::kCpuExceeded);
   CHECK(outcome_of(facts).exit_code == 124);
+
+  facts.ended.cause = jail::KillCause::kWallTime;
+  CHECK(outcome_of(facts).word == Word::kTimedOut);
+  CHECK(outcome_of(facts).limit->name == "wall_time");
+  CHECK(outcome_of(facts).exit_code == 124);
 }
 
 TEST_CASE("a jail that went away under the payload") {

@@ -29,9 +29,10 @@ TEST_CASE("a refusal names the set that would allow these very arguments") {
   const DenyRule inet = rule("tight", SYS_socket, {AF_INET, SOCK_STREAM, 0});
   const DenyRule local = rule("tight", SYS_socket, {AF_UNIX, SOCK_STREAM, 0});
   CHECK(inet.rule != local.rule);
-  CHECK(inet.allow_with.find("syscalls.allow += \"@" + inet.rule + "\"") == 0);
-  CHECK(local.allow_with.find("syscalls.allow += \"@" + local.rule + "\"") == 0);
-  CHECK(rule("tight", SYS_clone, {SIGCHLD}).allow_with == "syscalls.allow += \"@processes\"");
+  CHECK(inet.allow_with ==
+        "[syscalls] allow = [\"@inet\"] and [unsafe] inet_sockets = \"your reason\"");
+  CHECK(local.allow_with == "[syscalls] allow = [\"@local_sockets\"]");
+  CHECK(rule("tight", SYS_clone, {SIGCHLD}).allow_with == "[syscalls] allow = [\"@processes\"]");
 }
 
 TEST_CASE("what no policy may allow says so") {

@@ -44,7 +44,7 @@ TEST_CASE("a timeout with refused calls and files") {
   report.outcome.text = "it ran for longer than the wall-clock limit of 10s";
   report.outcome.limit = LimitHit{"wall_time", "10s", 10'000, 10'012, "ms"};
   const std::vector<DeniedEntry> denied = {
-      {"socket", "AF_INET, SOCK_STREAM", 3, "network", "syscalls.allow += \"@network\""}};
+      {"socket", "AF_INET, SOCK_STREAM", 3, "network", "[syscalls] allow = [\"@network\"]"}};
   report.denied = denied;
   report.denied_total = 3;
   Harvest harvest;
