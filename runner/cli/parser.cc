@@ -60,7 +60,7 @@ void Parser::leave_rest() { app_->app.prefix_command(); }
 // "--memory=": CLI11 would take the word after it.
 std::string Parser::empty_option(const std::vector<std::string>& words) const {
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string name = words[i].substr(0, words[i].find('='));
+    std::string name = words[i].substr(0, words[i].find('='));
     const CLI::Option* option = app_->app.get_option_no_throw(name);
     if (!name.starts_with('-') || option == nullptr) {
       if (!name.starts_with('-') && app_->app.get_prefix_command()) break;  // the program's own
