@@ -65,6 +65,7 @@ struct Session::Execution : std::enable_shared_from_this<Execution> {
   std::size_t results = 0;
   std::size_t result_bytes = 0;
   bool begun = false;
+  std::vector<Output> early;  // read before `begin` was: pipes and channel are not ordered
   bool paused = false;
   bool ended = false;
   std::string status;
@@ -258,6 +259,7 @@ void Session::on_frame(const json::object& frame) {
   if (event == "begin" && !execution.begun) {
     execution.begun = true;
     tell(Begun{execution.id, number_in(frame, "n")});
+    tell_early();
     if (running_ && execution.act != Act::kNone) press();
   } else if (event == "result") {
     Rich rich;
@@ -297,8 +299,16 @@ void Session::on_output(StreamOf stream, std::string_view bytes) {
   counted.produced += bytes.size();
   counted.truncated = counted.truncated || bytes.size() > room;
   if (room == 0) return;
-  tell(Output{is_out ? Output::To::kOut : Output::To::kErr,
-              std::string(bytes.substr(0, static_cast<std::size_t>(room)))});
+  Output output{is_out ? Output::To::kOut : Output::To::kErr,
+                std::string(bytes.substr(0, static_cast<std::size_t>(room)))};
+  if (running_->begun) return tell(output);
+  running_->early.push_back(std::move(output));
+}
+
+void Session::tell_early() {
+  const auto execution = running_;
+  if (!execution) return;
+  for (const Output& output : std::exchange(execution->early, {})) tell(output);
 }
 
 // The execution has come to its own end, and this is what it took.
@@ -381,6 +391,7 @@ void Session::tell(const ExecutionEvent& event) {
 }
 
 void Session::finish(Outcome outcome) {
+  tell_early();
   const std::shared_ptr<Execution> execution = std::exchange(running_, nullptr);
   deadline_.cancel();
   pressing_.cancel();

@@ -67,6 +67,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void begin(Execution& execution);
   void on_frame(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
+  void tell_early();
   void on_usage(const jail::Ended& so_far);
   void on_ended(const Result<jail::Ended>& how);
   void act(Act act);
