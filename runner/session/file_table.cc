@@ -29,7 +29,9 @@ tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = 
 jail::Fd open_beneath(const jail::Fd& workdir, const std::string& path, std::uint64_t flags,
                       std::uint64_t mode = 0) {
   open_how how{};
-  how.flags = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  // openat2(2): O_PATH allows few others, and needs no O_NONBLOCK.
+  const std::uint64_t wait = (flags & O_PATH) != 0 ? 0 : O_NONBLOCK;
+  how.flags = flags | O_NOFOLLOW | O_CLOEXEC | wait;
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   return jail::Fd(
