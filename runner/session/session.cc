@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <utility>
 
 #include "runner/text.h"
@@ -368,22 +369,33 @@ void Session::on_ended(const Result<jail::Ended>& how) {
   restart(how);
 }
 
-// A fresh interpreter, with the same files while the jail stands.
+// A fresh interpreter with the same files. When the jail is gone, so is the container: a new one
+// under the same name would have lost its files without a word.
 void Session::restart(const Result<jail::Ended>& how) {
-  constexpr int kMostRestarts = 3;
-  const std::uint64_t into = how ? jail_id_ : 0;
-  if (!how && ++restarts_ > kMostRestarts) {
+  constexpr int kMostRestarts = 150;
+  constexpr std::chrono::milliseconds kPause{200};
+  // While a prototype is being started anew, or we are short of descriptors, the jail stands.
+  const bool soon =
+      !how && (how.error().kind == ErrorKind::kHost ||
+               (how.error().setup && how.error().setup->step == jail::Step::kPrototype &&
+                how.error().setup->error == ESRCH));
+  if (!how && (!soon || ++restarts_ > kMostRestarts)) {
     closed_ = true;
     return events_.lost(how.error());
   }
+  if (!soon) return join_again();
+  interpreter_.reset();
+  pressing_.expires_after(kPause);
+  pressing_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
+    const auto session = self.lock();
+    if (!error && session && !session->closed_) session->join_again();
+  });
+}
+
+void Session::join_again() {
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
   listen();
-  interpreter_->join(plan_->prototype(), plan_->plan, into);
-  if (into == 0) {
-    // All that was in the old jail is gone, and the old jail is not to come back.
-    if (jail_id_ != 0) launcher_.close_jail(jail_id_);
-    jail_id_ = interpreter_->jail_id();
-  }
+  interpreter_->join(plan_->prototype(), plan_->plan, jail_id_);
 }
 
 void Session::tell(const ExecutionEvent& event) {

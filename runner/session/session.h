@@ -75,6 +75,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish(Outcome outcome);
   void tell(const ExecutionEvent& event);
   void restart(const Result<jail::Ended>& how);
+  void join_again();
   Outcome judge(const jail::Ended& ended);
 
   boost::asio::io_context& io_;
