@@ -147,7 +147,10 @@ Answer<std::shared_ptr<Sessions::Kit>> Sessions::kit_for(const std::string& name
   Refusal refusal;
   kit->plan = make_plan(*policy, kit.get(), refusal);
   if (!kit->plan) return tl::unexpected(refusal);
-  kit->prototype = std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, *policy, [] {});
+  kit->prototype =
+      std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, *policy, [this, raw = kit.get()] {
+        if (raw->prototype->is_ready()) refill(*raw);
+      });
   if (auto started = kit->prototype->start(); !started)
     return tl::unexpected(unavailable(started.error()));
   kits_[name] = kit;
