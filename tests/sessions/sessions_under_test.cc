@@ -194,6 +194,7 @@ std::vector<pid_t> descendants(const std::string& part) {
     const auto pid = static_cast<pid_t>(std::stol(name));
     if (contains(whole(entry.path() / "cmdline"), part) && is_ours(pid)) found.push_back(pid);
   }
+  std::sort(found.begin(), found.end());
   return found;
 }
 

@@ -86,7 +86,7 @@ class SessionsUnderTest {
   support::TempDir folder_;
 };
 
-// Pids of descendants of ours whose command line has `part`.
+// Pids of descendants of ours whose command line has `part`, the oldest first.
 std::vector<pid_t> descendants(const std::string& part);
 
 bool contains(const std::string& text, const std::string& part);
