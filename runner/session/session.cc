@@ -1,6 +1,7 @@
 #include "runner/session/session.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
@@ -34,6 +35,13 @@ std::uint64_t number_in(const json::object& frame, const char* key) {
   if (value->is_int64() && value->get_int64() >= 0)
     return static_cast<std::uint64_t>(value->get_int64());
   return value->is_uint64() ? value->get_uint64() : 0;
+}
+
+bool same_folder(const jail::Fd& one, const jail::Fd& other) {
+  struct stat a {};
+  struct stat b {};
+  return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
 }
 
 DiskState disk_of(const jail::Fd& workdir) {
@@ -129,6 +137,8 @@ void Session::listen() {
   Interpreter::Events events;
   events.ready = [this] {
     restarts_ = 0;
+    // The jail went with the interpreter, and this one came into a new one.
+    if (!same_folder(workdir_, interpreter_->workdir())) return lose_jail();
     start_next();
   };
   events.frame = [this](const json::object& frame) { on_frame(frame); };
@@ -389,6 +399,14 @@ void Session::restart(const Result<jail::Ended>& how) {
   pressing_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
     const auto session = self.lock();
     if (!error && session && !session->closed_) session->join_again();
+  });
+}
+
+// From the loop's next turn: the interpreter is on the stack.
+void Session::lose_jail() {
+  closed_ = true;
+  boost::asio::post(io_, [self = shared_from_this()] {
+    if (self->interpreter_) self->events_.lost(Error{ErrorKind::kSpawner, "its jail is gone", {}});
   });
 }
 

@@ -76,6 +76,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell(const ExecutionEvent& event);
   void restart(const Result<jail::Ended>& how);
   void join_again();
+  void lose_jail();
   Outcome judge(const jail::Ended& ended);
 
   boost::asio::io_context& io_;
