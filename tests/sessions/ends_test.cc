@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* kShort =
-    "[interpreters.python]\npreload = []\n[limits]\nmemory = \"256M\"\n"
+    "[limits]\nmemory = \"256M\"\n"
     "[files]\nworkdir = { size = \"32M\" }\nscratch = [{ path = \"/tmp\", size = \"32M\" }]\n";
 
 // A variable, and a file in the workdir.

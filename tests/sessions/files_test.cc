@@ -123,8 +123,7 @@ TEST_CASE("only regular files are handed out, and never what a link leads to") {
 
 TEST_CASE("files over max_file and more than outputs are left out, and said") {
   require_jails();
-  SessionsUnderTest test(
-      "[interpreters.python]\npreload = []\n[files]\nmax_file = \"64K\"\noutputs = 3\n");
+  SessionsUnderTest test("[files]\nmax_file = \"64K\"\noutputs = 3\n");
   const std::string id = test.open();
   CHECK(test.service->put_file("", id, "big", std::string(65537, 'x')).error().kind ==
         Kind::kTooLarge);
@@ -144,7 +143,7 @@ TEST_CASE("files over max_file and more than outputs are left out, and said") {
 TEST_CASE("a full workdir is said, by code and by an upload") {
   require_jails();
   SessionsUnderTest test(
-      "[interpreters.python]\npreload = []\n[files]\nworkdir = { size = \"1M\" }\nmax_file = "
+      "[files]\nworkdir = { size = \"1M\" }\nmax_file = "
       "\"1M\"\n");
   const std::string id = test.open();
   CHECK(test.service->put_file("", id, "big", std::string(2 << 20, 'x')).error().kind ==

@@ -108,8 +108,7 @@ TEST_CASE("any call refreshes the idle time; what runs does not expire") {
 
 TEST_CASE("a container's lifetime ends, whatever it does, and its code is told") {
   require_jails();
-  SessionsUnderTest test(std::string(SessionsUnderTest::kLight) +
-                         "[session]\nlifetime = \"30m\"\n");
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nlifetime = \"30m\"\n");
   const auto made = test.create();
   REQUIRE(made);
   test.move_clock(1000s);
@@ -128,7 +127,7 @@ TEST_CASE("a container's lifetime ends, whatever it does, and its code is told")
 
 TEST_CASE("no more containers than the policy says, and room again when one goes") {
   require_jails();
-  SessionsUnderTest test(std::string(SessionsUnderTest::kLight) + "[session]\nmax_sessions = 2\n");
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nmax_sessions = 2\n");
   const std::string first = test.open();
   const std::string second = test.open();
   const auto third = test.create();

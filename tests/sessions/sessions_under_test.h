@@ -48,16 +48,15 @@ struct Code {
 
 class SessionsUnderTest {
  public:
-  // `policy`: lines of an own policy file that extends standard, with no libraries loaded ahead
-  // unless it says so; empty: `standard` itself.
-  explicit SessionsUnderTest(const std::string& policy = kLight, std::size_t warm = 1);
+  // `policy`: lines of an own policy file that extends standard; empty: `standard` itself.
+  explicit SessionsUnderTest(const std::string& policy = kOwn, std::size_t warm = 1);
   ~SessionsUnderTest();
   SessionsUnderTest(const SessionsUnderTest&) = delete;
   SessionsUnderTest& operator=(const SessionsUnderTest&) = delete;
   SessionsUnderTest(SessionsUnderTest&&) = delete;
   SessionsUnderTest& operator=(SessionsUnderTest&&) = delete;
 
-  static constexpr const char* kLight = "[interpreters.python]\npreload = []\n";
+  static constexpr const char* kOwn = "\n";
 
   // Runs the loop until it holds; fails the test after `patience`.
   void until(const std::function<bool()>& holds,
