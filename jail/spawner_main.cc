@@ -128,12 +128,21 @@ int worker(Fd caller, Fd lifeline, const Fd& unshared, const Fd& mapped, Fd proc
 // Waits for the worker, then removes what only the keeper may remove.
 int keep(pid_t pid, jail::Cgroups cgroups) {
   ::prctl(PR_SET_NAME, "sandglass-keeper", 0, 0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   // A worker killed in mid-life leaves jails that are dying: their folders free up within
-  // milliseconds, since each init sees the end of its lifeline.
-  for (int tries = 0; !cgroups.remove() && tries < 500; ++tries) ::usleep(10000);
+  // milliseconds, since each init sees the end of its lifeline. pid_namespaces(7): an init that has
+  // a payload which joined can't end before somebody has reaped that one, whose parent was the
+  // worker and now is the keeper.
+  for (int tries = 0; tries < 500; ++tries) {
+    pid_t gone = 0;
+    while ((gone = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (cgroups.remove() && gone < 0) break;
+    ::usleep(10000);
+  }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sha256.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,12 +29,42 @@ tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = 
 jail::Fd open_beneath(const jail::Fd& workdir, const std::string& path, std::uint64_t flags,
                       std::uint64_t mode = 0) {
   open_how how{};
-  how.flags = flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  // openat2(2): O_PATH allows few others, and needs no O_NONBLOCK.
+  const std::uint64_t wait = (flags & O_PATH) != 0 ? 0 : O_NONBLOCK;
+  how.flags = flags | O_NOFOLLOW | O_CLOEXEC | wait;
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   return jail::Fd(
       static_cast<int>(::syscall(SYS_openat2, workdir.get(), path.c_str(), &how, sizeof(how))));
 }
+
+// While it lives, this thread makes files as the workdir's owner. user_namespaces(7): on a file
+// system of a jail's, ids that the jail does not map can make none (EOVERFLOW), root's included. A
+// caller without privileges stays who it is: then the jail maps its ids.
+class AsOwner {
+ public:
+  explicit AsOwner(const jail::Fd& workdir) {
+    struct stat st {};
+    if (::fstat(workdir.get(), &st) != 0) return;
+    gid_ = static_cast<gid_t>(::setfsgid(st.st_gid));
+    uid_ = static_cast<uid_t>(::setfsuid(st.st_uid));
+    changed_ = true;
+  }
+  ~AsOwner() {
+    if (!changed_) return;
+    ::setfsuid(uid_);
+    ::setfsgid(gid_);
+  }
+  AsOwner(const AsOwner&) = delete;
+  AsOwner& operator=(const AsOwner&) = delete;
+  AsOwner(AsOwner&&) = delete;
+  AsOwner& operator=(AsOwner&&) = delete;
+
+ private:
+  bool changed_ = false;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
+};
 
 std::string hex(const std::uint8_t* bytes, std::size_t count) {
   constexpr const char* kDigits = "0123456789abcdef";
@@ -135,6 +166,7 @@ Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
     return refuse(Kind::kTooLarge,
                   "the file is over the limit of " + size_text(limits_.max_file) + " a file",
                   "file");
+  const AsOwner owner(workdir);
   // unlink first: what lies there may be a link, or open in the payload.
   (void)::unlinkat(workdir.get(), name.c_str(), 0);
   const jail::Fd file = open_beneath(workdir, name, O_CREAT | O_EXCL | O_RDWR, 0666);

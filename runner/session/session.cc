@@ -1,14 +1,15 @@
-#include "runner/session/session.h"
-
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <utility>
 
+#include "runner/session/session_execution.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -17,31 +18,7 @@ namespace {
 using Kind = Refusal::Kind;
 namespace json = boost::json;
 
-// Results of one execution: more is cut off, and said.
-constexpr std::size_t kMostResults = 256;
-constexpr std::size_t kMostResultBytes = std::size_t{64} << 20U;
 constexpr std::chrono::milliseconds kPressEvery{100};
-
-std::string text_in(const json::object& frame, const char* key) {
-  const auto* value = frame.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-std::uint64_t number_in(const json::object& frame, const char* key) {
-  const auto* value = frame.if_contains(key);
-  if (value == nullptr) return 0;
-  if (value->is_int64() && value->get_int64() >= 0)
-    return static_cast<std::uint64_t>(value->get_int64());
-  return value->is_uint64() ? value->get_uint64() : 0;
-}
-
-DiskState disk_of(const jail::Fd& workdir) {
-  struct statvfs info {};
-  if (!workdir.valid() || ::fstatvfs(workdir.get(), &info) != 0) return DiskState::kUnknown;
-  if (info.f_blocks > 0 && info.f_bfree == 0) return DiskState::kNoBlocks;
-  if (info.f_files > 0 && info.f_ffree == 0) return DiskState::kNoInodes;
-  return DiskState::kRoom;
-}
 
 CollectLimits limits_of(const policies::Policy& policy) {
   CollectLimits limits;
@@ -51,26 +28,6 @@ CollectLimits limits_of(const policies::Policy& policy) {
 }
 
 }  // namespace
-
-struct Session::Execution : std::enable_shared_from_this<Execution> {
-  std::string id;
-  std::uint64_t number = 0;  // in frames
-  ExecuteWish wish;
-  ExecutionSink sink;
-  std::weak_ptr<Session> session;
-  Act act = Act::kNone;
-  Clock::time_point started;
-  Stream out;
-  Stream err;
-  std::size_t results = 0;
-  std::size_t result_bytes = 0;
-  bool begun = false;
-  bool paused = false;
-  bool ended = false;
-  std::string status;
-  int code = 0;
-  bool raised = false;
-};
 
 namespace {
 
@@ -127,6 +84,8 @@ void Session::listen() {
   Interpreter::Events events;
   events.ready = [this] {
     restarts_ = 0;
+    // The jail went with the interpreter, and this one came into a new one.
+    if (!same_folder(workdir_, interpreter_->workdir())) return lose_jail();
     start_next();
   };
   events.frame = [this](const json::object& frame) { on_frame(frame); };
@@ -270,88 +229,6 @@ void Session::press() {
       });
 }
 
-void Session::on_frame(const json::object& frame) {
-  if (!running_ || running_->ended || number_in(frame, "id") != running_->number) return;
-  Execution& execution = *running_;
-  const std::string event = text_in(frame, "ev");
-  if (event == "begin" && !execution.begun) {
-    execution.begun = true;
-    tell(Begun{execution.id, number_in(frame, "n")});
-    if (running_ && execution.act != Act::kNone) press();
-  } else if (event == "result") {
-    Rich rich;
-    const auto* main = frame.if_contains("main");
-    rich.is_main = main != nullptr && main->is_bool() && main->get_bool();
-    std::size_t bytes = 0;
-    if (const auto* data = frame.if_contains("data"); data != nullptr && data->is_object()) {
-      for (const auto& [type, value] : data->get_object()) {
-        if (!value.is_string() || rich.data.size() >= 16) continue;
-        bytes += value.get_string().size();
-        rich.data[std::string(type)] = std::string(value.get_string());
-      }
-    }
-    if (++execution.results > kMostResults || (execution.result_bytes += bytes) > kMostResultBytes)
-      return;
-    tell(rich);
-  } else if (event == "error") {
-    execution.raised = true;
-    tell(Raised{text_in(frame, "name"), text_in(frame, "value"), text_in(frame, "traceback")});
-  } else if (event == "end") {
-    execution.ended = true;
-    execution.status = text_in(frame, "status");
-    execution.code = static_cast<int>(std::min<std::uint64_t>(number_in(frame, "code"), 255));
-    deadline_.cancel();
-    pressing_.cancel();
-    interpreter_->ask_usage();
-  }
-}
-
-void Session::on_output(StreamOf stream, std::string_view bytes) {
-  // What threads write between executions belongs to none, and is dropped.
-  if (!running_) return;
-  const bool is_out = stream == StreamOf::kOut;
-  Stream& counted = is_out ? running_->out : running_->err;
-  const std::uint64_t cap = plan_->policy.limits.output.value;
-  const std::uint64_t room = cap > counted.produced ? cap - counted.produced : 0;
-  counted.produced += bytes.size();
-  counted.truncated = counted.truncated || bytes.size() > room;
-  if (room == 0) return;
-  tell(Output{is_out ? Output::To::kOut : Output::To::kErr,
-              std::string(bytes.substr(0, static_cast<std::size_t>(room)))});
-}
-
-// The execution has come to its own end, and this is what it took.
-void Session::on_usage(const jail::Ended& so_far) {
-  if (!running_ || !running_->ended) return;
-  jail::Ended ended = so_far;
-  ended.exited = true;
-  const bool failed = running_->status == "error" || running_->status == "interrupted";
-  ended.wait_status = (running_->status == "exit" ? running_->code : failed ? 1 : 0) << 8;
-  Outcome outcome = judge(ended);
-  outcome.state_preserved = true;
-  if (outcome.word == Word::kExited && failed) {
-    outcome.word = Word::kRaised;
-    outcome.status.reset();
-  }
-  if (running_->status != "exit") outcome.status.reset();
-  finish(std::move(outcome));
-}
-
-Outcome Session::judge(const jail::Ended& ended) {
-  Facts facts;
-  facts.ended = ended;
-  facts.act = running_->act;
-  facts.signal = facts.act == Act::kInterrupt ? SIGINT : 0;
-  facts.disk = disk_of(workdir_);
-  facts.out = running_->out;
-  facts.err = running_->err;
-  facts.wall = std::chrono::duration_cast<jail::Millis>(Clock::now() - running_->started);
-  LimitsInForce limits{plan_->policy.limits, plan_->policy.files.workdir};
-  if (running_->wish.timeout)
-    limits.limits.wall_time = std::min(limits.limits.wall_time, *running_->wish.timeout);
-  return decide(facts, limits);
-}
-
 // The interpreter is gone: by its own doing, by a limit, or by ours.
 void Session::on_ended(const Result<jail::Ended>& how) {
   if (closed_) return;
@@ -377,23 +254,42 @@ void Session::on_ended(const Result<jail::Ended>& how) {
   restart(how);
 }
 
-// A fresh interpreter, with the same files while the jail stands.
+// A fresh interpreter with the same files. When the jail is gone, so is the container: a new one
+// under the same name would have lost its files without a word.
 void Session::restart(const Result<jail::Ended>& how) {
-  constexpr int kMostRestarts = 3;
-  const std::uint64_t into = how ? jail_id_ : 0;
-  if (!how && ++restarts_ > kMostRestarts) {
+  constexpr int kMostRestarts = 150;
+  constexpr std::chrono::milliseconds kPause{200};
+  // While a prototype is being started anew, or we are short of descriptors, the jail stands.
+  const bool soon =
+      !how && (how.error().kind == ErrorKind::kHost ||
+               (how.error().setup && how.error().setup->step == jail::Step::kPrototype &&
+                how.error().setup->error == ESRCH));
+  if (!how && (!soon || ++restarts_ > kMostRestarts)) {
     closed_ = true;
     return events_.lost(how.error());
   }
+  if (!soon) return join_again();
+  interpreter_.reset();
+  pressing_.expires_after(kPause);
+  pressing_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
+    const auto session = self.lock();
+    if (!error && session && !session->closed_) session->join_again();
+  });
+}
+
+// From the loop's next turn: the interpreter is on the stack.
+void Session::lose_jail() {
+  closed_ = true;
+  boost::asio::post(io_, [self = shared_from_this()] {
+    if (self->interpreter_) self->events_.lost(Error{ErrorKind::kSpawner, "its jail is gone", {}});
+  });
+}
+
+void Session::join_again() {
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
   listen();
-  interpreter_->join(plan_->prototype(), plan_->plan, into,
+  interpreter_->join(plan_->prototype(), plan_->plan, jail_id_,
                      plan_->command ? &*plan_->command : nullptr);
-  if (into == 0) {
-    // All that was in the old jail is gone, and the old jail is not to come back.
-    if (jail_id_ != 0) launcher_.close_jail(jail_id_);
-    jail_id_ = interpreter_->jail_id();
-  }
 }
 
 void Session::tell(const ExecutionEvent& event) {
@@ -401,6 +297,7 @@ void Session::tell(const ExecutionEvent& event) {
 }
 
 void Session::finish(Outcome outcome) {
+  tell_early();
   const std::shared_ptr<Execution> execution = std::exchange(running_, nullptr);
   deadline_.cancel();
   pressing_.cancel();

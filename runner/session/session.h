@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
+  void tell_early();
   void on_usage(const jail::Ended& so_far);
   void on_ended(const Result<jail::Ended>& how);
   void act(Act act);
@@ -79,6 +80,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish(Outcome outcome);
   void tell(const ExecutionEvent& event);
   void restart(const Result<jail::Ended>& how);
+  void join_again();
+  void lose_jail();
   Outcome judge(const jail::Ended& ended);
 
   boost::asio::io_context& io_;

@@ -44,7 +44,10 @@ Answer<std::shared_ptr<Sessions::Kit>> Sessions::make_kit(const policies::Policy
   kit->plan = make_plan(policy, language, kit.get(), refusal);
   if (!kit->plan) return tl::unexpected(refusal);
   if (kit->plan->command) return kit;
-  kit->prototype = std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [] {});
+  kit->prototype =
+      std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [this, raw = kit.get()] {
+        if (raw->prototype->is_ready()) refill(*raw);
+      });
   if (auto started = kit->prototype->start(); !started)
     return tl::unexpected(unavailable(started.error()));
   return kit;

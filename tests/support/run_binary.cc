@@ -152,6 +152,14 @@ bool Child::says(const std::string& text, milliseconds patience) {
   return true;
 }
 
+bool Child::warns(const std::string& text, milliseconds patience) {
+  const auto until = Clock::now() + patience;
+  while (ran_.err.find(text) == std::string::npos) {
+    if (Clock::now() >= until || !pump(until)) return false;
+  }
+  return true;
+}
+
 Ran Child::finish() {
   hold_ = Input::kAll;
   const auto until = start_ + patience_;

@@ -53,6 +53,9 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // Collects output until stdout holds `text`; false when it ends, or after `patience`.
   bool says(const std::string& text, std::chrono::milliseconds patience = std::chrono::seconds(20));
+  // The same of stderr.
+  bool warns(const std::string& text, std::chrono::milliseconds patience);
+  [[nodiscard]] const std::string& err() const { return ran_.err; }
   void write(const std::string& text) { input_ += text; }
   void signal(int number) const;
   Ran finish();
