@@ -20,6 +20,13 @@ namespace json = boost::json;
 
 constexpr std::chrono::milliseconds kPressEvery{100};
 
+bool same_folder(const jail::Fd& one, const jail::Fd& other) {
+  struct stat a {};
+  struct stat b {};
+  return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
 CollectLimits limits_of(const policies::Policy& policy) {
   CollectLimits limits;
   limits.max_file = policy.files.max_file;

@@ -29,13 +29,6 @@ std::uint64_t number_in(const json::object& frame, const char* key) {
   return value->is_uint64() ? value->get_uint64() : 0;
 }
 
-bool same_folder(const jail::Fd& one, const jail::Fd& other) {
-  struct stat a {};
-  struct stat b {};
-  return ::fstat(one.get(), &a) == 0 && ::fstat(other.get(), &b) == 0 && a.st_dev == b.st_dev &&
-         a.st_ino == b.st_ino;
-}
-
 DiskState disk_of(const jail::Fd& workdir) {
   struct statvfs info {};
   if (!workdir.valid() || ::fstatvfs(workdir.get(), &info) != 0) return DiskState::kUnknown;
