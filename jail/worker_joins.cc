@@ -259,6 +259,8 @@ void Worker::joined(JailProcess& jail, const JoinReply& reply) {
 }
 
 void Worker::serve_report(JailProcess& jail) {
+  // An event of this turn of the loop may be about what an earlier one has ended.
+  if (!jail.joining || !jail.joining->report.valid()) return;
   Joining& j = *jail.joining;
   JoinReport report;
   const ssize_t n = ::read(j.report.get(), &report, sizeof(report));
@@ -283,12 +285,16 @@ void Worker::serve_report(JailProcess& jail) {
 
 // The end of a payload that joined. Its jail stays.
 void Worker::payload_ended(JailProcess& jail) {
+  if (!jail.joining) return;
   Joining& j = *jail.joining;
   int status = 0;
   rusage usage{};
   if (::wait4(j.pid, &status, WNOHANG, &usage) != j.pid) return;
   j.reaped = true;
   unwatch(j.pidfd.get());
+  if (jail.stage == Stage::kDying) return;
+  // Its last words may still be in the pipe: what failed, or that it was on its own already.
+  if (!jail.launched_sent && j.report.valid()) serve_report(jail);
   if (jail.stage == Stage::kDying) return;
   if (!jail.launched_sent) return fail_join(jail, {Step::kReport, 2, EPIPE});
   --running_;

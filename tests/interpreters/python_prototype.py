@@ -17,12 +17,16 @@ class Prototype:
         self.end, theirs = socket.socketpair()
         self.process = subprocess.Popen(
             [PYTHON, "-s", str(FOLDER / "prototype.py"), str(theirs.fileno()), *arguments],
-            pass_fds=[theirs.fileno()], env={**os.environ, "MPLBACKEND": "agg"})
+            pass_fds=[theirs.fileno()], env={**os.environ, "MPLBACKEND": "agg"},
+            stdout=subprocess.PIPE if "--join" in arguments else None)
         theirs.close()
         out, self._w1 = os.pipe()
         err, self._w2 = os.pipe()
         self._wires = Wires(self.end, out, err)
-        self.ready = self.receive()
+        if "--join" in arguments:  # the orders are the library's
+            self.ready = json.loads(self.process.stdout.readline())
+        else:
+            self.ready = self.receive()
 
     def receive(self):
         return self._wires.receive()
@@ -33,6 +37,8 @@ class Prototype:
 
     def close(self):
         self.end.close()
+        if self.process.stdout:
+            self.process.stdout.close()
         return self.process.wait(10)
 
 
