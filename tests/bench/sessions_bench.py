@@ -132,6 +132,16 @@ def first_answers(client, rounds, pause):
     return times
 
 
+def bare_answers(client, rounds):
+    """What the client, HTTP and loopback take by themselves."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        client.call("GET", "/healthz")
+        times.append(time.perf_counter() - start)
+    return times
+
+
 def warm_answers(client, rounds):
     container = client.create()
     times = []
@@ -266,6 +276,16 @@ def jail_memory(pid):
     return found
 
 
+def memory_row(pid, which, begin, end):
+    """`begin`, `end`: which of all jails, the leanest first."""
+    time.sleep(0.5)
+    memory = sorted(jail_memory(pid))[begin:end]
+    if not memory:
+        return figure("memory of a session: no memory cgroup here", None, "MiB")
+    return figure(f"memory of a session {which}, median of {len(memory)}",
+                  statistics.median(memory) / 2**20, "MiB", 2)
+
+
 def cpu_ticks(pid):
     total = 0
     for one in tree(pid):
@@ -305,19 +325,17 @@ def many_containers(client, pid, many, rounds):
     held, rows = [], []
     opened(client, held, 10)
     few = create_latency(client, rounds)
-    opened(client, held, min(50, many))
-    time.sleep(0.5)
-    memory = sorted(jail_memory(pid), reverse=True)[:len(held)]
-    if memory:
-        rows.append(figure(f"memory of an idle pandas session, median of {len(memory)}",
-                           statistics.median(memory) / 2**20, "MiB", 2))
-    else:
-        rows.append(figure("memory of an idle pandas session: no memory cgroup here", None, "MiB", None))
+    fresh = [client.create() for _ in range(max(0, min(50, many) - len(held)))]
+    rows.append(memory_row(pid, "that has executed nothing", 0, len(fresh)))
+    for container in fresh:
+        client.execute(container, FIRST)
+    held += fresh
+    rows.append(memory_row(pid, "that has imported pandas", -len(held), None))
     opened(client, held, many)
     crowd = create_latency(client, rounds)
     rows.append(figure("create, p50, 10 containers open", statistics.median(few) * 1000, "ms", None))
     rows.append(figure(f"create, p50, {many} containers open", statistics.median(crowd) * 1000, "ms", None))
-    rows.append(figure(f"  the latter / the former", statistics.median(crowd) / statistics.median(few), "x", 1.3))
+    rows.append(figure("  the latter / the former", statistics.median(crowd) / statistics.median(few), "x", 1.3))
     rows.append(figure(f"idle CPU of the whole tree, {many} containers", idle_cpu(pid, 5), "%", 1))
     for container in held:
         client.delete(container)
@@ -391,6 +409,8 @@ def measure(folder, rounds, many):
         rows.append(figure("create and first answer, pool warm, p95", percentile(times, 0.95) * 1000, "ms", 5))
         times = first_answers(client, rounds, 0)
         rows.append(figure("create and first answer, back to back, p50", statistics.median(times) * 1000, "ms", 8))
+        bare = bare_answers(client, rounds * 5)
+        rows.append(figure("GET /healthz, p50", statistics.median(bare) * 1000, "ms"))
         warm = warm_answers(client, rounds * 5)
         rows.append(figure("1+1 in a session, p50", statistics.median(warm) * 1000, "ms", 0.25))
         progress("sustained")

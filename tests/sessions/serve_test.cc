@@ -126,8 +126,7 @@ TEST_CASE("a stream with gaps carries keep-alive lines, and a client that goes m
     goes.read_until("go");
   }
   const auto start = Clock::now();
-  CHECK(contains(post(client, base + "/execute", {{"code", "n > 0"}}).body,
-                 "\"text\":\"True\""));
+  CHECK(contains(post(client, base + "/execute", {{"code", "n > 0"}}).body, "\"text\":\"True\""));
   CHECK(Clock::now() - start < 3s);
   send_execute(client, id, {{"code", "import time\ntime.sleep(5.5)"}, {"stream", true}});
   const auto events = rest_of_stream(client);
