@@ -19,19 +19,15 @@ import re
 import shutil
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-PYTHON = "/usr/bin/python3"
+from plain_fork import PYTHON, CannotRun, Prototype
+
 FIRST = "import pandas as pd; 1+1"
-
-
-class CannotRun(Exception):
-    """Something to be timed did not start or failed."""
 
 
 def progress(text):
@@ -191,67 +187,11 @@ def sustained(port):
     return work
 
 
-# ---------------------------------------------------------------------------------------------
-# A plain fork of the same prototype: no jail, no HTTP.
-
-
-def send(sock, document, fds=()):
-    data = json.dumps(document).encode()
-    packet = struct.pack("<I", len(data)) + data
-    if fds:
-        socket.send_fds(sock, [packet], fds)
-    else:
-        sock.sendall(packet)
-
-
-def receive(sock):
-    def exactly(count):
-        data = b""
-        while len(data) < count:
-            more = sock.recv(count - len(data))
-            if not more:
-                raise CannotRun("the prototype or its payload has gone")
-            data += more
-        return data
-    (size,) = struct.unpack("<I", exactly(4))
-    return json.loads(exactly(size))
-
-
-class Prototype:
-    def __init__(self, folder):
-        program = folder.parent / "share/sandglass/interpreters/prototype.zip"
-        self.orders, theirs = socket.socketpair()
-        self.process = subprocess.Popen(
-            [PYTHON, "-s", str(program), str(theirs.fileno()), "--preload=numpy,pandas,matplotlib.pyplot"],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", "MPLBACKEND": "agg"})
-        theirs.close()
-        receive(self.orders)
-        self.null = os.open("/dev/null", os.O_RDWR)
-
-    def once(self):
-        """A payload forked, asked and let go."""
-        ours, theirs = socket.socketpair()
-        with ours:
-            send(self.orders, {"op": "fork", "id": 1},
-                 [theirs.fileno(), self.null, self.null, self.null])
-            theirs.close()
-            receive(self.orders)
-            send(ours, {"op": "execute", "id": 1, "code": FIRST, "stdin": None})
-            while receive(ours).get("ev") != "end":
-                pass
-
-    def close(self):
-        self.orders.close()
-        self.process.terminate()
-        self.process.wait()
-        os.close(self.null)
-
-
 def plain_forks(folder, seconds):
-    prototypes = [Prototype(folder) for _ in range(2)]
+    program = folder.parent / "share/sandglass/interpreters/prototype.zip"
+    prototypes = [Prototype(program) for _ in range(2)]
     try:
-        return from_two(lambda i: prototypes[i].once, seconds)
+        return from_two(lambda i: lambda: prototypes[i].once(FIRST), seconds)
     finally:
         for prototype in prototypes:
             prototype.close()
