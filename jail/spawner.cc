@@ -112,7 +112,7 @@ void Worker::serve_caller() {
   if (request.type == RequestType::kJoin) join(request);
   if (request.type == RequestType::kArm) arm(request.id, Millis(request.number));
   if (request.type == RequestType::kUsage) tell_usage(request.id);
-  if (request.type == RequestType::kClose) close(request.id);
+  if (request.type == RequestType::kClose) close_jail(request.id);
   if (request.type == RequestType::kInterrupt) interrupt(request.id);
   if (request.type == RequestType::kKill) kill_launch(request.id);
   for (std::size_t i = 0; i < received_.fd_count; ++i) received_.fds[i].reset();

@@ -98,7 +98,7 @@ class Worker {
   void swept(JailProcess& jail);
   void arm(std::uint64_t id, Millis cpu_time);
   void tell_usage(std::uint64_t id);
-  void close(std::uint64_t id);
+  void close_jail(std::uint64_t id);
 
   // worker_limits.cc
   void serve_listener(JailProcess& jail, std::uint32_t events);

@@ -356,7 +356,7 @@ void Worker::tell_usage(std::uint64_t id) {
   if (!send_struct(caller_.get(), packet)) alive_ = false;
 }
 
-void Worker::close(std::uint64_t id) {
+void Worker::close_jail(std::uint64_t id) {
   JailProcess* jail = find(id);
   if (jail == nullptr || jail->stage == Stage::kDying) return;
   if (jail->stage == Stage::kParked && !jail->joining) jail->end_reported = true;

@@ -167,7 +167,7 @@ TEST_CASE("closed stdin, stdout and stderr are not mistaken for files of ours") 
   CHECK(run(call).code == 7);
 }
 
-TEST_CASE("the cap truncates and says so; it does not kill, and our memory does not grow") {
+TEST_CASE("the cap truncates and says so, and it does not kill, and our memory does not grow") {
   require_jails();
   const std::string code =
       "import sys\n"
@@ -180,8 +180,8 @@ TEST_CASE("the cap truncates and says so; it does not kill, and our memory does 
   CHECK(ran.code == 5);
   CHECK(ran.out == std::string(4096, 'x'));
   CHECK(ran.err == std::string(4096, 'x') +
-                       "sandglass: stdout was cut at 4K of 29M (limits.output)\n"
-                       "sandglass: stderr was cut at 4K of 29M (limits.output)\n");
+                       "sandglass: stdout was cut at 4K of 28.6M (limits.output)\n"
+                       "sandglass: stderr was cut at 4K of 28.6M (limits.output)\n");
   const auto object = document(run({"run", "--json", "--output=4K", "-c", code}));
   CHECK(text(object, "outcome") == "exited");
   CHECK(object.at("truncated").at("stdout") == true);

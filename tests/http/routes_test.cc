@@ -203,7 +203,7 @@ TEST_CASE("what the server says of itself") {
   CHECK(metrics.body.find("sandglass_http_connections 1\n") != std::string::npos);
 }
 
-TEST_CASE("unknown paths, methods and types; HEAD and OPTIONS") {
+TEST_CASE("unknown paths, methods and types, and HEAD and OPTIONS") {
   ServerUnderTest server;
   Client client = server.client();
   const Response lost = client.call("GET", "/v1/nothing");

@@ -88,7 +88,7 @@ TEST_CASE("several jobs, one spawner") {
   }
 }
 
-TEST_CASE("the deadline asks first, then kills; the answer comes in time") {
+TEST_CASE("the deadline asks first, then kills, and the answer comes in time") {
   require_jails();
   Job job = shell("trap '' INT; echo started; while :; do sleep 1; done");
   job.wish.wall_time = jail::Millis{300};
@@ -190,7 +190,7 @@ TEST_CASE("refused calls come with rule and remedy") {
   CHECK(result.denied[0].allow_with.find("[syscalls] allow = [\"@") == 0);
 }
 
-TEST_CASE("files go in and come out; unchanged ones and odd ones do not") {
+TEST_CASE("files go in and come out, and unchanged ones and odd ones do not") {
   require_jails();
   const support::TempDir out;
   Job job = shell(

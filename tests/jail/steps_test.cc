@@ -312,7 +312,7 @@ TEST_CASE("protocol: inputs that do not match the command") {
   CHECK(error_of(spawner.run(base_spec(), command)) == SetupError{Step::kProtocol, 1, EBADMSG});
 }
 
-TEST_CASE("proc: over-mounted, so refused; a jail without /proc still works") {
+TEST_CASE("proc: over-mounted, so refused, and a jail without /proc still works") {
   support::require(support::Feature::kUserNamespaces);
   support::SpawnerOptions options;
   options.wrap = in_own_user_namespace("mount -t tmpfs none /proc/sys");

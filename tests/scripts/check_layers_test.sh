@@ -18,8 +18,8 @@ make_plain_tree() {
   printf '#include "jail/spec.h"\n#include <toml++/toml.h>\n' >policies/parse.cc
   printf '#include <boost/multiprecision/cpp_int.hpp>\n' >runner/arithmetic/eval.cc
   printf '#include "jail/client.h"\n#include "policies/load.h"\n#include <boost/asio/io_context.hpp>\n' >runner/session/launcher.cc
-  printf '#include "runner/session/session.h"\n#include "runner/arithmetic/eval.h"\n#include "runner/service.h"\n' >runner/wire/native.cc
-  printf '#include "runner/wire/native.h"\n#include <CLI/CLI.hpp>\n#include "runner/session/session.h"\n' >runner/main.cc
+  printf '#include "runner/service/session.h"\n#include "runner/arithmetic/eval.h"\n#include "runner/service.h"\n' >runner/wire/native.cc
+  printf '#include "runner/wire/native.h"\n#include <CLI/CLI.hpp>\n#include "runner/service/session.h"\n' >runner/main.cc
   # words that look like violations and are none
   cat >>runner/main.cc <<'CODE'
 // a new Thing, close(fd), malloc(3)

@@ -130,7 +130,7 @@ TEST_CASE("an interpreter that ends says how, files stay, and the next execution
   check_files_kept(test, id, stopped);
 }
 
-TEST_CASE("memory over the limit ends the interpreter; files stay") {
+TEST_CASE("memory over the limit ends the interpreter, and files stay") {
   require_jails();
   support::require(support::Feature::kMemoryCgroup);
   SessionsUnderTest test(kShort);

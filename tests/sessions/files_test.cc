@@ -63,7 +63,7 @@ TEST_CASE("files are put in, listed, read, changed by code and removed") {
   CHECK(test.service->put_file("", id, "d", "x").error().kind == Kind::kInvalid);
 }
 
-TEST_CASE("unusual names come and go whole; names that are none are refused") {
+TEST_CASE("unusual names come and go whole, and names that are none are refused") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();

@@ -22,7 +22,7 @@ Status status_of(SessionsUnderTest& test, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("executions wait in order, sixteen of them; the next is refused") {
+TEST_CASE("executions wait in order, sixteen of them, and the next is refused") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();
@@ -72,7 +72,7 @@ TEST_CASE("a container expires at exactly its idle time, and is listed for a day
   CHECK(leftovers.found() == "");
 }
 
-TEST_CASE("any call refreshes the idle time; what runs does not expire") {
+TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();
@@ -138,6 +138,21 @@ TEST_CASE("no more containers than the policy says, and room again when one goes
   test.open();
   test.move_clock(1200s);
   test.open();  // the others have expired
+}
+
+TEST_CASE("containers that are being made count as well") {
+  require_jails();
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nmax_sessions = 2\n");
+  int made = 0;
+  int refused = 0;
+  for (int i = 0; i < 6; ++i) {
+    test.service->create("", {}, [&](const Answer<Container>& answer) {
+      ++(answer ? made : refused);
+      if (!answer) CHECK(answer.error().kind == Refusal::Kind::kTooMany);
+    });
+  }
+  test.until([&] { return made + refused == 6; });
+  CHECK(made == 2);
 }
 
 TEST_CASE("containers of one tenant do not exist for another") {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runner/session/sessions.h"
+#include "runner/service/sessions.h"
 #include "tests/support/temp_dir.h"
 
 namespace sessions_test {

@@ -9,7 +9,8 @@
 using namespace sessions_test;
 using namespace runner;
 
-TEST_CASE("variables, imports, functions, folder and open files last; nothing stays at the end") {
+TEST_CASE(
+    "variables, imports, functions, folder and open files last, and nothing stays at the end") {
   require_jails();
   const support::Leftovers leftovers;
   {
@@ -102,7 +103,7 @@ TEST_CASE("input() reads what the request gave, and says what is missing") {
   CHECK(test.run(id, "await __import__('asyncio').sleep(0, 5)").value() == "5");
 }
 
-TEST_CASE("tables come as HTML and text, charts as PNG without asking; libraries are loaded") {
+TEST_CASE("tables come as HTML and text, charts as PNG without asking, and libraries are loaded") {
   require_jails();
   SessionsUnderTest test("");
   const std::string id = test.open();

@@ -88,7 +88,8 @@ TEST_CASE("beyond the cap output is counted and dropped") {
   CHECK(pump->take_kept().size() == 1000);
 }
 
-TEST_CASE("a slow reader holds up the payload and gets everything; our flags stay as they are") {
+TEST_CASE(
+    "a slow reader holds up the payload and gets everything, and our flags stay as they are") {
   boost::asio::io_context io;
   Pipe payload;
   Pipe caller;

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "runner/session/sessions_inner.h"
+#include "runner/service/sessions_inner.h"
 
 namespace runner {
 

@@ -19,8 +19,8 @@
 
 #include "policies/policy.h"
 #include "runner/service.h"
+#include "runner/service/file_table.h"
 #include "runner/session/denied.h"
-#include "runner/session/file_table.h"
 #include "runner/session/interpreter.h"
 
 namespace runner {

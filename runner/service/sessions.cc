@@ -2,8 +2,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "runner/service/sessions_inner.h"
 #include "runner/session/job.h"
-#include "runner/session/sessions_inner.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -84,7 +84,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
   const auto open_now = std::count_if(entries_.begin(), entries_.end(), [&](const auto& one) {
     return one.second->kit == *kit && one.second->info.status == Container::Status::kRunning;
   });
-  if (static_cast<std::uint64_t>(open_now) >= quota.max_sessions)
+  if (static_cast<std::uint64_t>(open_now) + (*kit)->opening >= quota.max_sessions)
     return later(too_many("there are " + std::to_string(quota.max_sessions) +
                           " containers of this policy already; delete one, or wait"));
   auto entry = std::make_shared<Entry>();
@@ -112,6 +112,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
   const auto opened = [this, entry, done, files = wish.file_ids, alive = std::weak_ptr(alive_)](
                           Result<std::unique_ptr<Interpreter>> interpreter) {
     if (alive.expired()) return;
+    --entry->kit->opening;
     if (!interpreter) return done(tl::unexpected(unavailable(interpreter.error())));
     entries_[entry->info.id] = entry;
     open(entry, std::move(*interpreter));
@@ -123,6 +124,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
     }
     done(entry->info);
   };
+  ++(*kit)->opening;
   if (entry->plan == (*kit)->plan) return give(**kit, opened);
   // Tightened: a jail of its own.
   auto interpreter = std::make_shared<std::unique_ptr<Interpreter>>(

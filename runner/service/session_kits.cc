@@ -4,9 +4,9 @@
 
 #include "policies/compile.h"
 #include "policies/narrow.h"
+#include "runner/service/sessions_inner.h"
 #include "runner/session/driver.h"
 #include "runner/session/rules.h"
-#include "runner/session/sessions_inner.h"
 #include "runner/text.h"
 
 namespace runner {

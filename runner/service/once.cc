@@ -2,8 +2,8 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "runner/service/sessions.h"
 #include "runner/service_factory.h"
-#include "runner/session/sessions.h"
 
 namespace runner {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/session/sessions.h"
+#include "runner/service/sessions.h"
 
 namespace runner {
 
@@ -59,6 +59,7 @@ struct Sessions::Kit {
   std::vector<std::unique_ptr<Interpreter>> warm;
   std::deque<Waiting> waiting;
   bool refilling = false;
+  std::size_t opening = 0;  // containers that are being made
 };
 
 struct Sessions::Entry {

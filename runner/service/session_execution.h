@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "runner/session/session.h"
+#include "runner/service/session.h"
 
 namespace runner {
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "runner/session/session_execution.h"
+#include "runner/service/session_execution.h"
 
 namespace runner {
 namespace {

@@ -1,4 +1,4 @@
-#include "runner/session/file_table.h"
+#include "runner/service/file_table.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

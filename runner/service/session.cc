@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "runner/session/session_execution.h"
+#include "runner/service/session_execution.h"
 #include "runner/text.h"
 
 namespace runner {

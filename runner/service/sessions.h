@@ -15,10 +15,10 @@
 #include "policies/load.h"
 #include "runner/metrics.h"
 #include "runner/service.h"
+#include "runner/service/session.h"
 #include "runner/session/home.h"
 #include "runner/session/launcher.h"
 #include "runner/session/prototypes.h"
-#include "runner/session/session.h"
 
 namespace runner {
 
