@@ -26,8 +26,6 @@ namespace {
 
 enum Place : std::size_t { kPlan, kReport, kGo, kControl, kIn, kOut, kErr, kFirstNamespace };
 
-constexpr int kNone = -1;
-constexpr int kControlFd = 3;
 constexpr int kReportFd = 4;
 constexpr int kGoFd = 5;
 

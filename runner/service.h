@@ -77,7 +77,7 @@ struct File {
   std::uint64_t bytes = 0;
   std::int64_t created_at = 0;
   enum class Source : std::uint8_t { kUser, kAssistant } source = Source::kUser;
-  std::string sha256;  // hex
+  std::string sha256;  // hex; empty where one look would have had to read over 32 MiB
   // Of a one-shot execution only: the bytes, since there is no container to fetch them from.
   std::optional<std::string> content = {};
 };

@@ -21,6 +21,8 @@ namespace {
 
 using Kind = Refusal::Kind;
 
+constexpr std::uint64_t kMostHashed = std::uint64_t{32} << 20U;
+
 tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = "") {
   return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
 }
@@ -116,6 +118,7 @@ std::string new_id(std::string_view prefix) {
 FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
   Changes changes;
   for (auto& [path, known] : known_) known.seen = false;
+  std::uint64_t budget = kMostHashed;
   CollectLimits limits = limits_;
   limits.files = limits_.entries;  // all are looked at; what is new is counted here
   const auto deliver = [&](const std::string& path, const jail::Fd& file,
@@ -145,7 +148,10 @@ FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
     known.file.created_at = now;
     known.file.source = File::Source::kAssistant;
     known.file.bytes = size.value;
-    known.file.sha256 = sha256_of(file);
+    // All of it is read on the loop that serves everybody.
+    const bool affordable = size.value <= budget;
+    known.file.sha256 = affordable ? sha256_of(file) : "";
+    if (affordable) budget -= size.value;
     known.inode = st.st_ino;
     known.changed_s = st.st_ctim.tv_sec;
     known.changed_ns = st.st_ctim.tv_nsec;

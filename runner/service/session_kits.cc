@@ -46,7 +46,8 @@ Answer<std::shared_ptr<Sessions::Kit>> Sessions::make_kit(const policies::Policy
   if (kit->plan->command) return kit;
   kit->prototype =
       std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [this, raw = kit.get()] {
-        if (raw->prototype->is_ready()) refill(*raw);
+        if (raw->prototype->is_hopeless()) return give_up(*raw);
+        if (raw->prototype->is_up()) serve_waiting(*raw);
       });
   if (auto started = kit->prototype->start(); !started)
     return tl::unexpected(unavailable(started.error()));
@@ -119,8 +120,16 @@ void Sessions::serve_waiting(Kit& kit) {
       to(std::move(*one));
     });
   }
+  // While the prototype is being started anew, they wait for it.
+  if (kit.prototype && !kit.prototype->is_up()) return;
   while (kit.starting.size() < kit.waiting.size()) start_warm(kit);
   refill(kit);
+}
+
+// The prototype dies at each start: those who wait are told so.
+void Sessions::give_up(Kit& kit) {
+  const Error why{ErrorKind::kHost, kit.prototype->trouble(), {}};
+  for (auto& to : std::exchange(kit.waiting, {})) to(tl::unexpected(why));
 }
 
 // One at a time, and not in the way of the request that made room.
@@ -132,6 +141,7 @@ void Sessions::refill(Kit& kit) {
   timer->async_wait([this, &kit, timer, alive = std::weak_ptr(alive_)](const auto& error) {
     if (error || alive.expired()) return;
     kit.refilling = false;
+    if (kit.prototype && !kit.prototype->is_up()) return;
     if (kit.warm.size() + kit.starting.size() < options_.warm) start_warm(kit);
   });
 }

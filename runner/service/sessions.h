@@ -83,6 +83,7 @@ class Sessions final : public Service {
   void refill(Kit& kit);
   void start_warm(Kit& kit);
   void serve_waiting(Kit& kit);
+  void give_up(Kit& kit);
   Answer<std::shared_ptr<Entry>> entry(const Tenant& tenant, std::string_view id);
   Answer<std::shared_ptr<Entry>> live(const Tenant& tenant, std::string_view id);
   void open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter);

@@ -70,6 +70,7 @@ Result<void> PrototypeKeeper::start() {
   if (!id) return tl::unexpected(id.error());
   id_ = *id;
   ready_ = false;
+  up_ = true;
   line_.clear();
   wait();
   return {};
@@ -129,13 +130,13 @@ void PrototypeKeeper::take(const std::string& line) {
 
 void PrototypeKeeper::ended(std::uint32_t id, int wait_status) {
   if (id != id_) return;
-  ready_ = false;
+  ready_ = up_ = false;
   if (trouble_.empty() || failures_ == 0)
     trouble_ = WIFSIGNALED(wait_status)
                    ? "it was killed by signal " + std::to_string(WTERMSIG(wait_status))
                    : "it exited with status " + std::to_string(WEXITSTATUS(wait_status));
-  changed_();
   start_again();
+  changed_();
 }
 
 // Soon, then more and more seldom: what dies at each start will do so again.

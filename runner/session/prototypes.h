@@ -34,6 +34,10 @@ class PrototypeKeeper {
   void ended(std::uint32_t id, int wait_status);
 
   [[nodiscard]] bool is_ready() const { return ready_; }
+  // Orders can be sent: it is ready, or will serve them when it is.
+  [[nodiscard]] bool is_up() const { return up_; }
+  // It has died at its start again and again.
+  [[nodiscard]] bool is_hopeless() const { return !up_ && failures_ > 3; }
   [[nodiscard]] std::uint32_t id() const { return id_; }
   // Libraries of the policy's list that could not be loaded. Once ready.
   [[nodiscard]] const std::vector<Missing>& missing() const { return missing_; }
@@ -54,6 +58,7 @@ class PrototypeKeeper {
   std::function<void()> changed_;
   std::uint32_t id_ = 0;
   bool ready_ = false;
+  bool up_ = false;
   int failures_ = 0;  // in a row
   std::string trouble_ = "it is being started";
   std::vector<Missing> missing_;

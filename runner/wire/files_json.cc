@@ -16,7 +16,10 @@ json::object file_object(const File& file) {
                       {"container_id", file.container_id}};
   for (auto& member : path_object(file.path)) object.insert(member);
   object["source"] = is_users ? "user" : "assistant";
-  object["sha256"] = file.sha256;
+  if (file.sha256.empty())
+    object["sha256"] = nullptr;  // not computed: service.h says when
+  else
+    object["sha256"] = file.sha256;
   if (file.content) object["content_base64"] = base64(*file.content);
   return object;
 }
