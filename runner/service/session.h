@@ -48,6 +48,10 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(boost::asio::io_context& io, Launcher& launcher, std::shared_ptr<const SessionPlan> plan,
           const std::string& container_id, Events events);
   ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  Session(Session&&) = delete;
+  Session& operator=(Session&&) = delete;
 
   // Takes an interpreter that is ready.
   void adopt(std::unique_ptr<Interpreter> interpreter);

@@ -146,6 +146,26 @@ void Sessions::refill(Kit& kit) {
   });
 }
 
+// A tightened container has a jail of its own, which no pool holds.
+void Sessions::start_own(const std::shared_ptr<const SessionPlan>& plan, const Waiting& to) {
+  const auto interpreter = std::make_shared<std::unique_ptr<Interpreter>>(
+      std::make_unique<Interpreter>(io_, *launcher_));
+  Interpreter::Events events;
+  events.ready = [this, interpreter, to] {
+    boost::asio::post(io_, [interpreter, to] {
+      if (*interpreter) to(std::move(*interpreter));
+    });
+  };
+  events.ended = [this, interpreter, to](const Result<jail::Ended>& how) {
+    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
+    boost::asio::post(io_, [interpreter, to, why] {
+      if (std::exchange(*interpreter, nullptr)) to(tl::unexpected(why));
+    });
+  };
+  (*interpreter)->set_events(std::move(events));
+  (*interpreter)->join(plan->prototype(), plan->plan, 0, plan->command ? &*plan->command : nullptr);
+}
+
 void Sessions::start_warm(Kit& kit) {
   auto interpreter = std::make_unique<Interpreter>(io_, *launcher_);
   Interpreter* one = interpreter.get();
@@ -169,7 +189,7 @@ void Sessions::start_warm(Kit& kit) {
   };
   events.ended = [this, &kit, take, alive = std::weak_ptr(alive_)](const Result<jail::Ended>& how) {
     const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
-    boost::asio::post(io_, [this, &kit, take, alive, why] {
+    boost::asio::post(io_, [&kit, take, alive, why] {
       if (alive.expired()) return;
       const auto gone = take();
       if (kit.waiting.empty()) return;

@@ -67,31 +67,56 @@ void Sessions::lose_spawner(const Error& why) {
 // Containers.
 
 void Sessions::create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) {
-  const auto later = [this, done](Answer<Container> answer) {
-    boost::asio::post(io_, [done, answer = std::move(answer)] { done(answer); });
+  const auto made = make_entry(tenant, wish);
+  if (!made) {
+    boost::asio::post(io_, [done, refusal = made.error()] { done(tl::unexpected(refusal)); });
+    return;
+  }
+  const std::shared_ptr<Entry>& entry = *made;
+  const auto opened = [this, entry, done, files = wish.file_ids, alive = std::weak_ptr(alive_)](
+                          Result<std::unique_ptr<Interpreter>> interpreter) {
+    if (alive.expired()) return;
+    --entry->kit->opening;
+    if (!interpreter) return done(tl::unexpected(unavailable(interpreter.error())));
+    entries_[entry->info.id] = entry;
+    open(entry, std::move(*interpreter));
+    for (const std::string& id : files) {
+      if (const auto copied = copy_file(entry->tenant, entry->info.id, id); !copied) {
+        (void)remove(entry->tenant, entry->info.id);
+        return done(tl::unexpected(copied.error()));
+      }
+    }
+    done(entry->info);
   };
+  ++entry->kit->opening;
+  if (entry->plan == entry->kit->plan) return give(*entry->kit, opened);
+  start_own(entry->plan, opened);
+}
+
+Answer<std::shared_ptr<Sessions::Entry>> Sessions::make_entry(const Tenant& tenant,
+                                                              const ContainerWish& wish) {
   const std::string language = canonical_language(wish.language.value_or("python"));
   const std::chrono::minutes idle = wish.idle.value_or(options_.most_idle);
   if (idle < std::chrono::minutes(1) || idle > options_.most_idle)
-    return later(refuse(
+    return refuse(
         Kind::kInvalid,
         "expires_after.minutes must be from 1 to " + std::to_string(options_.most_idle.count()),
-        "expires_after.minutes"));
-  auto kit = kit_for(wish.policy.value_or(options_.default_policy), language);
-  if (!kit) return later(tl::unexpected(kit.error()));
-  if (spawner_trouble_) return later(tl::unexpected(unavailable(*spawner_trouble_)));
+        "expires_after.minutes");
+  const auto kit = kit_for(wish.policy.value_or(options_.default_policy), language);
+  if (!kit) return tl::unexpected(kit.error());
+  if (spawner_trouble_) return tl::unexpected(unavailable(*spawner_trouble_));
   const policies::Session& quota = (*kit)->plan->policy.session;
   const auto open_now = std::count_if(entries_.begin(), entries_.end(), [&](const auto& one) {
     return one.second->kit == *kit && one.second->info.status == Container::Status::kRunning;
   });
   if (static_cast<std::uint64_t>(open_now) + (*kit)->opening >= quota.max_sessions)
-    return later(too_many("there are " + std::to_string(quota.max_sessions) +
-                          " containers of this policy already; delete one, or wait"));
+    return too_many("there are " + std::to_string(quota.max_sessions) +
+                    " containers of this policy already; delete one, or wait");
   auto entry = std::make_shared<Entry>();
   entry->plan = (*kit)->plan;
   if (wish.memory) {
     auto plan = narrowed(**kit, *wish.memory);
-    if (!plan) return later(tl::unexpected(plan.error()));
+    if (!plan) return tl::unexpected(plan.error());
     entry->plan = *plan;
   }
   const std::int64_t now = seconds();
@@ -109,42 +134,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
   entry->kit = *kit;
   entry->order = ++last_order_;
   entry->dies_at = now + std::chrono::duration_cast<std::chrono::seconds>(quota.lifetime).count();
-  const auto opened = [this, entry, done, files = wish.file_ids, alive = std::weak_ptr(alive_)](
-                          Result<std::unique_ptr<Interpreter>> interpreter) {
-    if (alive.expired()) return;
-    --entry->kit->opening;
-    if (!interpreter) return done(tl::unexpected(unavailable(interpreter.error())));
-    entries_[entry->info.id] = entry;
-    open(entry, std::move(*interpreter));
-    for (const std::string& id : files) {
-      if (const auto copied = copy_file(entry->tenant, entry->info.id, id); !copied) {
-        (void)remove(entry->tenant, entry->info.id);
-        return done(tl::unexpected(copied.error()));
-      }
-    }
-    done(entry->info);
-  };
-  ++(*kit)->opening;
-  if (entry->plan == (*kit)->plan) return give(**kit, opened);
-  // Tightened: a jail of its own.
-  auto interpreter = std::make_shared<std::unique_ptr<Interpreter>>(
-      std::make_unique<Interpreter>(io_, *launcher_));
-  Interpreter::Events events;
-  events.ready = [this, interpreter, opened] {
-    boost::asio::post(io_, [interpreter, opened] {
-      if (*interpreter) opened(std::move(*interpreter));
-    });
-  };
-  events.ended = [this, interpreter, opened](const Result<jail::Ended>& how) {
-    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
-    boost::asio::post(io_, [interpreter, opened, why] {
-      if (std::exchange(*interpreter, nullptr)) opened(tl::unexpected(why));
-    });
-  };
-  (*interpreter)->set_events(std::move(events));
-  (*interpreter)
-      ->join(entry->plan->prototype(), entry->plan->plan, 0,
-             entry->plan->command ? &*entry->plan->command : nullptr);
+  return entry;
 }
 
 void Sessions::open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter) {

@@ -36,6 +36,10 @@ class Sessions final : public Service {
  public:
   Sessions(boost::asio::io_context& io, const Home& home, SessionsOptions options);
   ~Sessions() override;
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+  Sessions(Sessions&&) = delete;
+  Sessions& operator=(Sessions&&) = delete;
 
   // Everything that runs ends as `killed`, with this reason.
   void shutdown(const std::string& why);
@@ -82,8 +86,10 @@ class Sessions final : public Service {
   void give(Kit& kit, Waiting to);
   void refill(Kit& kit);
   void start_warm(Kit& kit);
+  void start_own(const std::shared_ptr<const SessionPlan>& plan, const Waiting& to);
   void serve_waiting(Kit& kit);
   void give_up(Kit& kit);
+  Answer<std::shared_ptr<Entry>> make_entry(const Tenant& tenant, const ContainerWish& wish);
   Answer<std::shared_ptr<Entry>> entry(const Tenant& tenant, std::string_view id);
   Answer<std::shared_ptr<Entry>> live(const Tenant& tenant, std::string_view id);
   void open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter);
