@@ -97,7 +97,7 @@ TEST_CASE("an endless flood is cut, said, and costs us no memory") {
   CHECK(frames.results.size() <= 256);
   rusage after{};
   ::getrusage(RUSAGE_SELF, &after);
-  CHECK(after.ru_maxrss - before.ru_maxrss < 128 * 1024);  // KiB
+  CHECK(after.ru_maxrss - before.ru_maxrss < 128L * 1024);  // KiB
   check_works(test, id);
 }
 

@@ -29,6 +29,7 @@ TEST_CASE("executions wait in order, sixteen of them, and the next is refused") 
   const auto first = test.begin(id, {"import time; time.sleep(0.5); n = []"});
   test.until([&] { return first->order == "begin"; });
   std::vector<std::shared_ptr<Told>> told;
+  told.reserve(16);
   for (int i = 0; i < 16; ++i)
     told.push_back(test.begin(id, {"n.append(" + std::to_string(i) + ")"}));
   const auto refused = test.begin(id, {"n.append(99)"});
