@@ -8,7 +8,6 @@
 namespace sessions_test {
 namespace {
 
-namespace fs = std::filesystem;
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
