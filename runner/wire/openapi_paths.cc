@@ -2,8 +2,9 @@
 
 namespace runner::wire {
 
-const char* openapi_paths() {
-  return R"json(
+namespace {
+
+constexpr const char* kText = R"json(
 {"/v1/containers":{"post":{"operationId":"createContainer",
    "summary":"Makes a container: a jail with an interpreter that keeps its state.",
    "requestBody":{"required":true,
@@ -135,6 +136,9 @@ const char* openapi_paths() {
     "default":{"description":"an error",
      "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}}},
    "security":[]}}})json";
-}
+
+}  // namespace
+
+const char* openapi_paths() { return kText; }
 
 }  // namespace runner::wire

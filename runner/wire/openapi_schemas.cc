@@ -2,8 +2,9 @@
 
 namespace runner::wire {
 
-const char* openapi_schemas() {
-  return R"json(
+namespace {
+
+constexpr const char* kText = R"json(
 {"Error":{"type":"object","required":["error"],
   "properties":{"error":{"type":"object","required":["message","type","param","code"],
     "properties":{"message":{"type":"string"},
@@ -233,6 +234,9 @@ const char* openapi_schemas() {
      "properties":{"name":{"type":"string"},"here":{"enum":["yes","no","unknown"]},"found":{"type":"string"},
       "lost":{"type":"string"}}}}}},
  "Health":{"type":"object","required":["status"],"properties":{"status":{"const":"ok"}}}})json";
-}
+
+}  // namespace
+
+const char* openapi_schemas() { return kText; }
 
 }  // namespace runner::wire
