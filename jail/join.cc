@@ -180,6 +180,7 @@ JoinReply serve(const JoinOrder& order, Received& got) {
 }
 
 }  // namespace
+
 int serve_join(int orders, const ForkHooks& hooks) {
   static Received got;
   JoinOrder order;

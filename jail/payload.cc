@@ -24,21 +24,13 @@ namespace {
 // Of the payload's process until execve. Only the pages it touches exist.
 alignas(64) std::array<std::byte, 65536> stack;
 
-bool make_pipe(Fd& read, Fd& write) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-  read.reset(ends[0]);
-  write.reset(ends[1]);
-  return true;
-}
-
 }  // namespace
 
 Result<void> Payload::make(const PlanView& plan, const JailFacts& facts, const Fd& landlock) {
   plan_ = &plan;
   facts_ = &facts;
   landlock_ = &landlock;
-  if (!make_pipe(told_, tell_) || !make_pipe(await_, go_)) return fail(Step::kFork, errno);
+  if (!make_pipe(report_) || !make_pipe(order_)) return fail(Step::kFork, errno);
   shares_ = 1;
   int pidfd = -1;
   constexpr int kFlags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | CLONE_PIDFD;
@@ -46,13 +38,12 @@ Result<void> Payload::make(const PlanView& plan, const JailFacts& facts, const F
                  reinterpret_cast<std::int32_t*>(&shares_));
   if (pid_ < 0) return fail(Step::kFork, errno, 1);
   const Fd end(pidfd);
-  std::array<pollfd, 2> wait{pollfd{told_.get(), POLLIN, 0}, pollfd{end.get(), POLLIN, 0}};
+  std::array<pollfd, 2> wait{pollfd{report_.read.get(), POLLIN, 0}, pollfd{end.get(), POLLIN, 0}};
   while (::poll(wait.data(), wait.size(), -1) < 0 && errno == EINTR) {
   }
   if (error_.step != Step::kNone) return tl::unexpected(error_);
   if (wait[0].revents == 0) return fail(Step::kReport, ECHILD);  // somebody killed it
-  tell_.reset();
-  told_.reset();
+  report_ = Pipe{};
   return {};
 }
 
@@ -79,8 +70,8 @@ void Payload::restrict_and_wait() {
   }
   listener_ = Fd(*listener);
   char byte = 1;
-  if (raw_call(SYS_write, tell_.get(), &byte, 1) == 1 &&
-      raw_call(SYS_read, await_.get(), &byte, 1) == 1) {
+  if (raw_call(SYS_write, report_.write.get(), &byte, 1) == 1 &&
+      raw_call(SYS_read, order_.read.get(), &byte, 1) == 1) {
     executes_ = true;
     const std::int64_t rc = raw_call(SYS_execve, program_, command_->argv(), command_->env());
     error_ = SetupError{Step::kExec, 0, static_cast<int>(-rc)};
@@ -95,7 +86,7 @@ Result<void> Payload::exec(const CommandView& command) {
   program_ = program.data();
   command_ = &command;
   const char byte = 1;
-  if (::write(go_.get(), &byte, 1) != 1) return fail(Step::kExec, errno, 1);
+  if (::write(order_.write.get(), &byte, 1) != 1) return fail(Step::kExec, errno, 1);
   // clone(2), CLONE_CHILD_CLEARTID: cleared, and a futex woken, when the process has let go of our
   // memory: by execve, which has its own copy of the open files before that, or by its end.
   for (std::int32_t seen = shares_; seen != 0; seen = shares_)
@@ -104,8 +95,7 @@ Result<void> Payload::exec(const CommandView& command) {
   if (!executes_) return fail(Step::kReport, ECHILD, 1);  // somebody killed it while it waited
   // It kept our folder and umask.
   if (::unshare(CLONE_FS) != 0) return fail(Step::kExec, errno, 2);
-  go_.reset();
-  await_.reset();
+  order_ = Pipe{};
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "jail/fd.h"
+#include "jail/pipe.h"
 #include "jail/plan.h"
 #include "jail/restrict.h"
 
@@ -49,10 +50,8 @@ class Payload {
   const CommandView* command_ = nullptr;
   SetupError error_;
   std::atomic<bool> executes_{false};
-  Fd told_;                              // read end: a byte once it waits
-  Fd tell_;                              // write end
-  Fd go_;                                // write end: a byte, and it executes
-  Fd await_;                             // read end
+  Pipe report_;                          // from it: a byte once it waits
+  Pipe order_;                           // to it: a byte, and it executes
   std::atomic<std::int32_t> shares_{0};  // the kernel clears it when its memory is its own
   Fd listener_;
   pid_t pid_ = -1;

@@ -164,14 +164,9 @@ void Worker::launch(const Request& request) {
   if (!plan) return reply_launched(request.id, plan.error(), {});
   if ((*plan)->view.header().start != Start::kExec)
     return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
-  JailProcess* jail = take_pooled(*plan);
-  if (jail == nullptr) {
-    const auto made = make(*plan);
-    if (!made) return reply_launched(request.id, made.error(), {});
-    jail = *made;
-  }
-  quiet_until_ = Clock::now() + kQuiet;
-  jail->launch = request.id;
+  const auto taken = take(*plan, request.id);
+  if (!taken) return reply_launched(request.id, taken.error(), {});
+  JailProcess* jail = *taken;
   jail->kill_after = Millis(request.number);
   if (jail->stage == Stage::kReady) jail->stage = Stage::kStarting;
   std::array<int, kMaxFds> fds{};
@@ -183,6 +178,19 @@ void Worker::launch(const Request& request) {
           send_struct(jail->control.get(), order, std::span(fds.data(), received_.fd_count - 1));
       !sent)
     end(*jail);
+}
+
+// One that is ready, or being made, or a new one.
+Result<JailProcess*> Worker::take(const std::shared_ptr<LoadedPlan>& plan, std::uint64_t launch) {
+  JailProcess* jail = take_pooled(plan);
+  if (jail == nullptr) {
+    const auto made = make(plan);
+    if (!made) return made;
+    jail = *made;
+  }
+  quiet_until_ = Clock::now() + kQuiet;
+  jail->launch = launch;
+  return jail;
 }
 
 JailProcess* Worker::take_pooled(const std::shared_ptr<LoadedPlan>& plan) {

@@ -28,12 +28,14 @@
 #include "jail/cgroup.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
+#include "jail/pipe.h"
 #include "jail/spawner.h"
 #include "jail/wire.h"
 
 namespace {
 
 using jail::Fd;
+using jail::Pipe;
 using jail::SetupError;
 using jail::Step;
 
@@ -82,19 +84,6 @@ jail::Hello make_hello(const jail::Cgroups& cgroups, const jail::IdBlock& block,
   hello.landlock_abi = static_cast<std::uint32_t>(landlock);
   hello.slots = jail::kBlockSize - 1;
   return hello;
-}
-
-struct Pipe {
-  Fd read;
-  Fd write;
-};
-
-bool make_pipe(Pipe& pipe) {
-  int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return false;
-  pipe.read.reset(fds[0]);
-  pipe.write.reset(fds[1]);
-  return true;
 }
 
 bool write_byte(const Fd& fd) {

@@ -58,6 +58,7 @@ class Worker {
   Result<std::shared_ptr<LoadedPlan>> load(Fd file);
   void set_pool(const Request& request);
   void launch(const Request& request);
+  Result<JailProcess*> take(const std::shared_ptr<LoadedPlan>& plan, std::uint64_t launch);
   JailProcess* take_pooled(const std::shared_ptr<LoadedPlan>& plan);
   void interrupt(std::uint64_t id);
   void kill_launch(std::uint64_t id);
@@ -83,6 +84,8 @@ class Worker {
   // worker_joins.cc
   void start_prototype(const Request& request);
   void start_own_prototype();
+  template <class Live>
+  bool fork_prototype(std::uint32_t id, const Live& live);
   void drop_prototype(std::uint32_t id);
   void serve_prototype(std::uint32_t id);
   void bury_prototype(std::uint32_t id);

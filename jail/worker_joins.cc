@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "jail/join.h"
+#include "jail/pipe.h"
 #include "jail/worker.h"
 
 namespace jail {
@@ -30,11 +31,7 @@ constexpr std::uint32_t kOwnPrototype = 0;
 // owner of the jail's user namespace. Namespaces of its own take the network away, and the host's
 // /tmp.
 [[noreturn]] void become_prototype(const CommandView& command, const Received& got,
-                                   const Fd& orders, pid_t worker) {
-  // prctl(2): sent when the thread that forked us ends; the worker has only one.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != worker) ::_exit(125);
-  reset_signals();
+                                   const Fd& orders) {
   // Out of the way of the numbers that are given out below.
   constexpr int kHigh = 512;
   const int files = static_cast<int>(got.fd_count) - 4;
@@ -56,6 +53,15 @@ constexpr std::uint32_t kOwnPrototype = 0;
   ::_exit(127);
 }
 
+[[noreturn]] void serve_joins(const Fd& orders) {
+  ::prctl(PR_SET_NAME, "sandglass-join", 0, 0, 0);
+  const bool ok = start_session() && ::dup2(orders.get(), kOrdersFd) == kOrdersFd &&
+                  ::syscall(SYS_close_range, kOrdersFd + 1, ~0U, 0) == 0;
+  while (ok && serve_join(kOrdersFd, {}) == 0) {
+  }
+  ::_exit(0);
+}
+
 }  // namespace
 
 // fds: command, stdin, stdout, stderr, files...
@@ -71,46 +77,41 @@ void Worker::start_prototype(const Request& request) {
   auto mapping = Mapping::of(received_.fds[0], Mapping::Mode::kPrivate, kMaxCommandBytes);
   if (!mapping) return refuse();
   const auto command = CommandView::read(mapping->bytes());
-  int pair[2];
-  if (!command || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-    return refuse();
-  Prototype prototype;
-  prototype.orders = Fd(pair[0]);
-  ::fcntl(pair[0], F_SETFL, O_NONBLOCK);
-  const Fd theirs(pair[1]);
-  const pid_t worker = ::getpid();
-  prototype.pid = ::fork();
-  if (prototype.pid < 0) return refuse();
-  if (prototype.pid == 0) become_prototype(*command, received_, theirs, worker);
-  watch(prototype.orders.get(), Source::kPrototype, id);
-  prototypes_.emplace(id, std::move(prototype));
+  if (!command) return refuse();
+  const bool forked =
+      fork_prototype(id, [&](const Fd& orders) { become_prototype(*command, received_, orders); });
+  if (!forked) refuse();
 }
 
-// The one whose children execute a command: a copy of ourselves that does nothing else.
+// The one whose children execute a command: a copy of ourselves that does nothing else. Where it
+// can't be made, the join that wanted it says so.
 void Worker::start_own_prototype() {
   if (prototypes_.count(kOwnPrototype) != 0) return;
+  fork_prototype(kOwnPrototype, serve_joins);
+}
+
+// `live`, in the child, does not return. False, with errno, where there is no child.
+template <class Live>
+bool Worker::fork_prototype(std::uint32_t id, const Live& live) {
   int pair[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return;
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
   Prototype prototype;
   prototype.orders = Fd(pair[0]);
   ::fcntl(pair[0], F_SETFL, O_NONBLOCK);
   const Fd theirs(pair[1]);
   const pid_t worker = ::getpid();
   prototype.pid = ::fork();
-  if (prototype.pid < 0) return;
+  if (prototype.pid < 0) return false;
   if (prototype.pid == 0) {
+    // prctl(2): sent when the thread that forked us ends; the worker has only one.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    ::prctl(PR_SET_NAME, "sandglass-join", 0, 0, 0);
+    if (::getppid() != worker) ::_exit(125);
     reset_signals();
-    const bool ok = ::getppid() == worker && start_session() &&
-                    ::dup2(theirs.get(), kOrdersFd) == kOrdersFd &&
-                    ::syscall(SYS_close_range, kOrdersFd + 1, ~0U, 0) == 0;
-    while (ok && serve_join(kOrdersFd, {}) == 0) {
-    }
-    ::_exit(0);
+    live(theirs);
   }
-  watch(prototype.orders.get(), Source::kPrototype, kOwnPrototype);
-  prototypes_.emplace(kOwnPrototype, std::move(prototype));
+  watch(prototype.orders.get(), Source::kPrototype, id);
+  prototypes_.emplace(id, std::move(prototype));
+  return true;
 }
 
 // It sees the end of its orders behind those that are on the way.
@@ -166,14 +167,11 @@ void Worker::join(const Request& request) {
   JailProcess* jail = find(request.id);
   if (jail != nullptr && (jail->stage != Stage::kParked || jail->joining))
     return reply_launched(request.id, SetupError{Step::kProtocol, 3, EBUSY}, {});
-  if (jail == nullptr) jail = take_pooled(*plan);
   if (jail == nullptr) {
-    const auto made = make(*plan);
-    if (!made) return reply_launched(request.id, made.error(), {});
-    jail = *made;
+    const auto taken = take(*plan, request.id);
+    if (!taken) return reply_launched(request.id, taken.error(), {});
+    jail = *taken;
   }
-  quiet_until_ = Clock::now() + kQuiet;
-  jail->launch = request.id;
   jail->joining = std::make_unique<Joining>();
   Joining& j = *jail->joining;
   j.prototype = request.number;
@@ -192,17 +190,14 @@ void Worker::send_order(JailProcess& jail) {
   Joining& j = *jail.joining;
   const auto prototype = prototypes_.find(j.prototype);
   if (prototype == prototypes_.end()) return fail_join(jail, {Step::kPrototype, 1, EPIPE});
-  int report[2];
-  int go[2];
-  if (::pipe2(report, O_CLOEXEC) != 0) return fail_join(jail, {Step::kFork, 0, errno});
-  j.report = Fd(report[0]);
-  const Fd report_write(report[1]);
-  if (::pipe2(go, O_CLOEXEC) != 0) return fail_join(jail, {Step::kFork, 0, errno});
-  j.go = Fd(go[1]);
-  const Fd go_read(go[0]);
+  Pipe report;
+  Pipe go;
+  if (!make_pipe(report) || !make_pipe(go)) return fail_join(jail, {Step::kFork, 0, errno});
+  j.report = std::move(report.read);
+  j.go = std::move(go.write);
   const std::vector<Fd> entrances = jail.cgroup.entrances();
   std::array<int, kMaxFds> fds{
-      jail.plan->file.get(), report_write.get(), go_read.get(), j.control.get(), j.in.get(),
+      jail.plan->file.get(), report.write.get(), go.read.get(), j.control.get(), j.in.get(),
       j.out.get(),           j.err.get()};
   std::size_t count = kJoinFds - kNamespaces;
   for (const Fd& ns : jail.namespaces) fds[count++] = ns.get();

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Refusal {
 
 template <class T>
 using Answer = tl::expected<T, Refusal>;
+
+inline tl::unexpected<Refusal> refuse(Refusal::Kind kind, std::string text,
+                                      std::string param = "") {
+  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
+}
 
 struct ContainerWish {
   std::string name;

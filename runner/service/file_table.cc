@@ -23,10 +23,6 @@ using Kind = Refusal::Kind;
 
 constexpr std::uint64_t kMostHashed = std::uint64_t{32} << 20U;
 
-tl::unexpected<Refusal> refuse(Kind kind, std::string text, std::string param = "") {
-  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
-}
-
 // openat2(2): beneath the workdir, through no link, and without waiting for a FIFO's other end.
 jail::Fd open_beneath(const jail::Fd& workdir, const std::string& path, std::uint64_t flags,
                       std::uint64_t mode = 0) {
@@ -129,10 +125,7 @@ FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
     auto [it, is_new] = known_.try_emplace(path);
     Known& known = it->second;
     known.seen = true;
-    const bool same = !is_new && known.inode == st.st_ino && known.file.bytes == size.value &&
-                      known.changed_s == st.st_ctim.tv_sec &&
-                      known.changed_ns == st.st_ctim.tv_nsec;
-    if (same) return {};
+    if (!is_new && known.version == Version(st) && known.file.bytes == size.value) return {};
     if (changes.files.size() >= limits_.files) {
       if (is_new) known_.erase(it);
       return tl::unexpected(
@@ -152,9 +145,7 @@ FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
     const bool affordable = size.value <= budget;
     known.file.sha256 = affordable ? sha256_of(file) : "";
     if (affordable) budget -= size.value;
-    known.inode = st.st_ino;
-    known.changed_s = st.st_ctim.tv_sec;
-    known.changed_ns = st.st_ctim.tv_nsec;
+    known.version = Version(st);
     changes.files.push_back(known.file);
     return {};
   };
@@ -201,17 +192,19 @@ Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
   Known known;
   known.file = File{new_id("cfile_"),    container_id_,  workdir_ + "/" + name, content.size(), now,
                     File::Source::kUser, sha256_of(file)};
-  known.inode = st.st_ino;
-  known.changed_s = st.st_ctim.tv_sec;
-  known.changed_ns = st.st_ctim.tv_nsec;
+  known.version = Version(st);
   known.order = ++last_order_;
   known_[name] = known;
   return known.file;
 }
 
+FileTable::Entries::const_iterator FileTable::entry_of(std::string_view id) const {
+  return std::find_if(known_.begin(), known_.end(),
+                      [&](const auto& entry) { return entry.second.file.id == id; });
+}
+
 const File* FileTable::find(std::string_view id) const {
-  const auto it = std::find_if(known_.begin(), known_.end(),
-                               [&](const auto& entry) { return entry.second.file.id == id; });
+  const auto it = entry_of(id);
   return it == known_.end() ? nullptr : &it->second.file;
 }
 
@@ -239,8 +232,7 @@ Answer<std::string> FileTable::content(const jail::Fd& workdir, std::string_view
 }
 
 Answer<void> FileTable::remove(const jail::Fd& workdir, std::string_view id) {
-  const auto it = std::find_if(known_.begin(), known_.end(),
-                               [&](const auto& entry) { return entry.second.file.id == id; });
+  const auto it = entry_of(id);
   if (it == known_.end())
     return refuse(Kind::kNotFound, "no such file in this container", "file_id");
   const std::string& path = it->first;

@@ -2,6 +2,8 @@
 // arranged by code nobody has read; it is looked at as workdir.h says. One thread.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -36,18 +38,29 @@ class FileTable {
   [[nodiscard]] std::vector<File> all() const;
 
  private:
-  struct Known {
-    File file;
+  // What a file that was written again has not in common with what it was.
+  struct Version {
+    Version() = default;
+    explicit Version(const struct stat& st)
+        : inode(st.st_ino), changed_s(st.st_ctim.tv_sec), changed_ns(st.st_ctim.tv_nsec) {}
+    bool operator==(const Version&) const = default;
     std::uint64_t inode = 0;
     std::int64_t changed_s = 0;
     std::int64_t changed_ns = 0;
+  };
+  struct Known {
+    File file;
+    Version version;
     std::uint64_t order = 0;
     bool seen = false;
   };
+  using Entries = std::map<std::string, Known>;  // by path below the workdir
+  [[nodiscard]] Entries::const_iterator entry_of(std::string_view id) const;
+
   std::string container_id_;
   std::string workdir_;
   CollectLimits limits_;
-  std::map<std::string, Known> known_;  // by path below the workdir
+  Entries known_;
   std::uint64_t last_order_ = 0;
 };
 

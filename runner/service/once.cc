@@ -1,4 +1,4 @@
-// One-shot executions: a container that nobody else sees, for one execution.
+// One-shot executions: a container of the tenant's, for one execution.
 #include <boost/asio/post.hpp>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -33,10 +31,6 @@ CollectLimits limits_of(const policies::Policy& policy) {
   limits.files = policy.files.outputs;
   return limits;
 }
-
-}  // namespace
-
-namespace {
 
 class Handle final : public ExecutionHandle {
  public:
@@ -117,13 +111,12 @@ Answer<std::unique_ptr<ExecutionHandle>> Session::execute(ExecuteWish wish, Exec
   const bool has_zero = wish.code.find('\0') != std::string::npos ||
                         (wish.input && wish.input->find('\0') != std::string::npos);
   if (plan_->language == "bash" && has_zero)
-    return tl::unexpected(Refusal{Kind::kInvalid, "bash takes no zero bytes", "code", {}});
+    return refuse(Kind::kInvalid, "bash takes no zero bytes", "code");
   auto execution = std::make_shared<Execution>();
   execution->id = new_id("exec_");
   execution->number = ++last_number_;
   execution->wish = std::move(wish);
   execution->sink = std::move(sink);
-  execution->session = weak_from_this();
   queue_.push_back(execution);
   // Never from inside the call.
   boost::asio::post(io_, [self = weak_from_this()] {
@@ -146,8 +139,7 @@ Answer<std::unique_ptr<ExecutionHandle>> Session::execute(ExecuteWish wish, Exec
 }
 
 Answer<void> Session::interrupt() {
-  if (!running_)
-    return tl::unexpected(Refusal{Kind::kInvalid, "nothing is running in this container", "", {}});
+  if (!running_) return refuse(Kind::kInvalid, "nothing is running in this container");
   act(Act::kInterrupt);
   return {};
 }
@@ -199,12 +191,7 @@ void Session::begin(Execution& execution) {
   execution.wish.code.clear();
   deadline_.expires_after(
       std::min(execution.wish.timeout.value_or(limits.wall_time), limits.wall_time));
-  deadline_.async_wait(
-      [self = weak_from_this(), number = execution.number](const boost::system::error_code& error) {
-        const auto session = self.lock();
-        if (!error && session && session->running_ && session->running_->number == number)
-          session->act(Act::kDeadline);
-      });
+  while_it_runs(deadline_, [](Session& session) { session.act(Act::kDeadline); });
 }
 
 // The first act is the cause. SIGINT until the code stops; SIGKILL after the grace.
@@ -215,12 +202,9 @@ void Session::act(Act act) {
   if (interpreter_) interpreter_->resume();
   if (running_->begun) press();
   deadline_.expires_after(plan_->policy.limits.grace);
-  deadline_.async_wait(
-      [self = weak_from_this(), number = running_->number](const boost::system::error_code& error) {
-        const auto session = self.lock();
-        if (error || !session || !session->running_ || session->running_->number != number) return;
-        if (!session->running_->ended && session->interpreter_) session->interpreter_->kill();
-      });
+  while_it_runs(deadline_, [](Session& session) {
+    if (!session.running_->ended && session.interpreter_) session.interpreter_->kill();
+  });
 }
 
 // A signal sent too early, or swallowed, is sent again.
@@ -228,12 +212,17 @@ void Session::press() {
   if (!running_ || running_->ended || !interpreter_ || interpreter_->is_over()) return;
   interpreter_->interrupt();
   pressing_.expires_after(kPressEvery);
-  pressing_.async_wait(
-      [self = weak_from_this(), number = running_->number](const boost::system::error_code& error) {
-        const auto session = self.lock();
-        if (!error && session && session->running_ && session->running_->number == number)
-          session->press();
-      });
+  while_it_runs(pressing_, [](Session& session) { session.press(); });
+}
+
+// What the timer brings, unless the execution that runs now is over by then.
+void Session::while_it_runs(boost::asio::steady_timer& timer, void (*what)(Session&)) {
+  timer.async_wait([self = weak_from_this(), number = running_->number,
+                    what](const boost::system::error_code& error) {
+    const auto session = self.lock();
+    if (!error && session && session->running_ && session->running_->number == number)
+      what(*session);
+  });
 }
 
 // The interpreter is gone: by its own doing, by a limit, or by ours.
@@ -295,8 +284,7 @@ void Session::lose_jail() {
 void Session::join_again() {
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
   listen();
-  interpreter_->join(plan_->prototype(), plan_->plan, jail_id_,
-                     plan_->command ? &*plan_->command : nullptr);
+  plan_->join(*interpreter_, jail_id_);
 }
 
 void Session::tell(const ExecutionEvent& event) {

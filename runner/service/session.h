@@ -33,6 +33,11 @@ struct SessionPlan {
   std::optional<jail::Fd> command;  // what is executed, where nothing is forked
   RuleOf rule_of;
   std::function<std::uint32_t()> prototype;  // the one to join from now; 0: none
+
+  // Brings `interpreter` into the jail `into`, 0: a new one.
+  void join(Interpreter& interpreter, std::uint64_t into) const {
+    interpreter.join(prototype(), plan, into, command ? &*command : nullptr);
+  }
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -81,6 +86,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_ended(const Result<jail::Ended>& how);
   void act(Act act);
   void press();
+  void while_it_runs(boost::asio::steady_timer& timer, void (*what)(Session&));
   void finish(Outcome outcome);
   void tell(const ExecutionEvent& event);
   void restart(const Result<jail::Ended>& how);

@@ -1,4 +1,3 @@
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -29,14 +28,6 @@ std::uint64_t number_in(const json::object& frame, const char* key) {
   return value->is_uint64() ? value->get_uint64() : 0;
 }
 
-DiskState disk_of(const jail::Fd& workdir) {
-  struct statvfs info {};
-  if (!workdir.valid() || ::fstatvfs(workdir.get(), &info) != 0) return DiskState::kUnknown;
-  if (info.f_blocks > 0 && info.f_bfree == 0) return DiskState::kNoBlocks;
-  if (info.f_files > 0 && info.f_ffree == 0) return DiskState::kNoInodes;
-  return DiskState::kRoom;
-}
-
 }  // namespace
 
 void Session::on_frame(const json::object& frame) {
@@ -64,7 +55,6 @@ void Session::on_frame(const json::object& frame) {
       return;
     tell(rich);
   } else if (event == "error") {
-    execution.raised = true;
     tell(Raised{text_in(frame, "name"), text_in(frame, "value"), text_in(frame, "traceback")});
   } else if (event == "end") {
     execution.ended = true;
@@ -120,7 +110,7 @@ Outcome Session::judge(const jail::Ended& ended) {
   facts.ended = ended;
   facts.act = running_->act;
   facts.signal = facts.act == Act::kInterrupt ? SIGINT : 0;
-  facts.disk = disk_of(workdir_);
+  facts.disk = disk_state(workdir_);
   facts.out = running_->out;
   facts.err = running_->err;
   facts.wall = std::chrono::duration_cast<jail::Millis>(Clock::now() - running_->started);

@@ -9,12 +9,11 @@
 
 namespace runner {
 
-struct Session::Execution : std::enable_shared_from_this<Execution> {
+struct Session::Execution {
   std::string id;
   std::uint64_t number = 0;  // in frames
   ExecuteWish wish;
   ExecutionSink sink;
-  std::weak_ptr<Session> session;
   Act act = Act::kNone;
   Clock::time_point started;
   Stream out;
@@ -27,7 +26,6 @@ struct Session::Execution : std::enable_shared_from_this<Execution> {
   bool ended = false;
   std::string status;
   int code = 0;
-  bool raised = false;
 };
 
 }  // namespace runner

@@ -163,7 +163,7 @@ void Sessions::start_own(const std::shared_ptr<const SessionPlan>& plan, const W
     });
   };
   (*interpreter)->set_events(std::move(events));
-  (*interpreter)->join(plan->prototype(), plan->plan, 0, plan->command ? &*plan->command : nullptr);
+  plan->join(**interpreter, 0);
 }
 
 void Sessions::start_warm(Kit& kit) {
@@ -200,8 +200,7 @@ void Sessions::start_warm(Kit& kit) {
   };
   interpreter->set_events(std::move(events));
   kit.starting.push_back(std::move(interpreter));
-  one->join(kit.plan->prototype(), kit.plan->plan, 0,
-            kit.plan->command ? &*kit.plan->command : nullptr);
+  kit.plan->join(*one, 0);
 }
 
 }  // namespace runner

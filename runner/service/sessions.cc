@@ -199,7 +199,7 @@ void Sessions::sweep() {
 Answer<std::shared_ptr<Sessions::Entry>> Sessions::entry(const Tenant& tenant,
                                                          std::string_view id) {
   const auto it = entries_.find(id);
-  if (it == entries_.end() || it->second->tenant != tenant || it->second->hidden)
+  if (it == entries_.end() || it->second->tenant != tenant)
     return refuse(Kind::kNotFound, "no such container", "container_id");
   return it->second;
 }
@@ -224,8 +224,7 @@ Answer<Listing<Container>> Sessions::list(const Tenant& tenant, const Page& page
                                           std::string_view name) {
   std::vector<const Entry*> own;
   for (const auto& [id, one] : entries_)
-    if (one->tenant == tenant && !one->hidden && (name.empty() || one->info.name == name))
-      own.push_back(one.get());
+    if (one->tenant == tenant && (name.empty() || one->info.name == name)) own.push_back(one.get());
   std::sort(own.begin(), own.end(),
             [](const Entry* a, const Entry* b) { return a->order < b->order; });
   std::vector<Container> all;

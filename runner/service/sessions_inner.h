@@ -14,11 +14,6 @@
 
 namespace runner {
 
-inline tl::unexpected<Refusal> refuse(Refusal::Kind kind, std::string text,
-                                      std::string param = "") {
-  return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
-}
-
 inline tl::unexpected<Refusal> too_many(std::string text) {
   return tl::unexpected(
       Refusal{Refusal::Kind::kTooMany, std::move(text), "", std::chrono::seconds(5)});
@@ -71,7 +66,6 @@ struct Sessions::Entry {
   std::int64_t dies_at = 0;
   std::int64_t expired_at = 0;
   std::uint64_t order = 0;
-  bool hidden = false;  // of a one-shot execution
 };
 
 }  // namespace runner

@@ -1,7 +1,6 @@
 #include "runner/session/execution.h"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "runner/session/workdir.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -37,14 +37,6 @@ Result<Pipe> make_pipe() {
 
 // Our end only: each end of a pipe has flags of its own.
 void set_non_blocking(const jail::Fd& fd) { ::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
-
-DiskState disk_state(const jail::Fd& workdir) {
-  struct statvfs info {};
-  if (!workdir.valid() || ::fstatvfs(workdir.get(), &info) != 0) return DiskState::kUnknown;
-  if (info.f_blocks > 0 && info.f_bfree == 0) return DiskState::kNoBlocks;
-  if (info.f_files > 0 && info.f_ffree == 0) return DiskState::kNoInodes;
-  return DiskState::kRoom;
-}
 
 }  // namespace
 

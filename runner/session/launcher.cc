@@ -220,10 +220,6 @@ Result<std::uint64_t> Launcher::join(std::uint32_t prototype, const jail::Fd& pl
   return id;
 }
 
-void Launcher::drop_prototype(std::uint32_t id) { (void)jail::send_drop_prototype(socket_, id); }
-void Launcher::pool(const jail::Fd& plan, std::uint32_t target) {
-  (void)jail::send_pool(socket_, plan, target);
-}
 void Launcher::arm(std::uint64_t id, jail::Millis cpu_time) {
   (void)jail::send_arm(socket_, id, cpu_time);
 }

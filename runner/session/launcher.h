@@ -64,14 +64,12 @@ class Launcher {
   using PrototypeEnded = std::function<void(std::uint32_t id, int wait_status)>;
   Result<std::uint32_t> start_prototype(const jail::Fd& command, jail::Stdio stdio,
                                         std::span<const jail::Fd> files);
-  void drop_prototype(std::uint32_t id);
   void on_prototype_ended(PrototypeEnded call) { prototype_ended_ = std::move(call); }
   // Called after every launch has been told that the spawner is gone; start() may be called again.
   void on_gone(std::function<void(const Error& why)> call) { gone_ = std::move(call); }
   Result<std::uint64_t> join(std::uint32_t prototype, const jail::Fd& plan, const jail::Fd& control,
                              jail::Stdio stdio, LaunchListener& listener, std::uint64_t into = 0,
                              const jail::Fd* command = nullptr);
-  void pool(const jail::Fd& plan, std::uint32_t target);
   void arm(std::uint64_t id, jail::Millis cpu_time);
   void ask_usage(std::uint64_t id);
   void close_jail(std::uint64_t id);

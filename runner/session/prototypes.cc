@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runner/session/content.h"
+#include "runner/session/job.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -21,7 +22,8 @@ constexpr jail::Bytes kMostFile = jail::mib(16);
 constexpr const char* kProgram = "/proc/self/fd/4";
 constexpr const char* kLibrary = "/proc/self/fd/5";
 
-jail::Command command_of(const policies::Interpreter& interpreter, const std::string& workdir) {
+jail::Command command_of(const policies::Policy& policy) {
+  const policies::Interpreter& interpreter = policy.interpreters.at("python");
   jail::Command command;
   command.argv = interpreter.command;
   std::string modules;
@@ -30,9 +32,7 @@ jail::Command command_of(const policies::Interpreter& interpreter, const std::st
   for (const std::string& word : {std::string(kProgram), std::string("3"), "--preload=" + modules,
                                   std::string("--join=") + kLibrary})
     command.argv.push_back(word);
-  command.env = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + workdir, "LANG=C.UTF-8",
-                 "TMPDIR=/tmp"};
-  for (const auto& [name, value] : interpreter.env) command.env.push_back(name + "=" + value);
+  command.env = environment_of(policy, &interpreter, {});
   return command;
 }
 
@@ -43,8 +43,7 @@ PrototypeKeeper::PrototypeKeeper(boost::asio::io_context& io, Launcher& launcher
     : io_(io),
       launcher_(launcher),
       home_(home),
-      interpreter_(policy.interpreters.at("python")),
-      workdir_(policy.files.workdir.path),
+      policy_(policy),
       changed_(std::move(changed)),
       timer_(io) {}
 
@@ -56,7 +55,7 @@ Result<void> PrototypeKeeper::start() {
     if (!file) return tl::unexpected(file.error());
     files.push_back(std::move(*file));
   }
-  const auto command = jail::make_command(command_of(interpreter_, workdir_));
+  const auto command = jail::make_command(command_of(policy_));
   if (!command) return fail(ErrorKind::kSetup, jail::describe(command.error(), nullptr));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)

@@ -53,8 +53,7 @@ class PrototypeKeeper {
   boost::asio::io_context& io_;
   Launcher& launcher_;
   const Home& home_;
-  const policies::Interpreter interpreter_;
-  const std::string workdir_;
+  const policies::Policy policy_;
   std::function<void()> changed_;
   std::uint32_t id_ = 0;
   bool ready_ = false;

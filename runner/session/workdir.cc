@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -222,6 +223,14 @@ class Walk {
 };
 
 }  // namespace
+
+DiskState disk_state(const jail::Fd& workdir) {
+  struct statvfs info {};
+  if (!workdir.valid() || ::fstatvfs(workdir.get(), &info) != 0) return DiskState::kUnknown;
+  if (info.f_blocks > 0 && info.f_bfree == 0) return DiskState::kNoBlocks;
+  if (info.f_files > 0 && info.f_ffree == 0) return DiskState::kNoInodes;
+  return DiskState::kRoom;
+}
 
 Collected collect(const jail::Fd& workdir, const CollectLimits& limits,
                   std::span<const KnownInput> inputs, const Deliver& deliver) {

@@ -14,6 +14,7 @@
 #include "jail/fd.h"
 #include "jail/units.h"
 #include "runner/error.h"
+#include "runner/session/outcome.h"
 
 namespace runner {
 
@@ -63,6 +64,9 @@ struct Collected {
   Harvest harvest;
   std::optional<Error> error;  // the walk or a delivery had to stop; the harvest is up to there
 };
+
+// Whether anything more fits into the workdir's file system.
+DiskState disk_state(const jail::Fd& workdir);
 
 // `workdir` is a directory fd (O_PATH is enough). Names within a folder go in byte order.
 Collected collect(const jail::Fd& workdir, const CollectLimits& limits,
