@@ -110,7 +110,7 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kPolicies:
       return {200, options_.policies_json};
     case Action::kCapabilities:
-      return {200, options_.capabilities_json};
+      return {200, wire::capabilities_json(options_.capabilities, service_.preloads())};
     case Action::kHealth:
       return {200, R"({"status":"ok"})"};
     case Action::kMetrics:
