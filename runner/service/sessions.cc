@@ -121,16 +121,18 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Shown sho
 Answer<std::shared_ptr<Sessions::Entry>> Sessions::make_entry(const Tenant& tenant,
                                                               const ContainerWish& wish) {
   const std::string language = canonical_language(wish.language.value_or("python"));
-  const std::chrono::minutes idle = wish.idle.value_or(options_.most_idle);
-  if (idle < std::chrono::minutes(1) || idle > options_.most_idle)
-    return refuse(
-        Kind::kInvalid,
-        "expires_after.minutes must be from 1 to " + std::to_string(options_.most_idle.count()),
-        "expires_after.minutes");
   const auto kit = kit_for(wish.policy.value_or(options_.default_policy), language);
   if (!kit) return tl::unexpected(kit.error());
   if (spawner_trouble_) return tl::unexpected(unavailable(*spawner_trouble_));
   const policies::Session& quota = (*kit)->plan->policy.session;
+  // The policy's, in the minutes of the API.
+  const auto most_idle =
+      std::max(std::chrono::floor<std::chrono::minutes>(quota.idle), std::chrono::minutes(1));
+  const std::chrono::minutes idle = wish.idle.value_or(most_idle);
+  if (idle < std::chrono::minutes(1) || idle > most_idle)
+    return refuse(Kind::kInvalid,
+                  "expires_after.minutes must be from 1 to " + std::to_string(most_idle.count()),
+                  "expires_after.minutes");
   const auto open_now = std::count_if(entries_.begin(), entries_.end(), [&](const auto& one) {
     return one.second->kit == *kit && one.second->info.status == Container::Status::kRunning;
   });

@@ -25,7 +25,6 @@ namespace runner {
 struct SessionsOptions {
   std::string default_policy = "standard";
   std::size_t warm = 4;  // joined, idle interpreters kept ready for each policy that is used
-  std::chrono::minutes most_idle{20};
   std::chrono::hours keep_expired{24};
   Metrics* metrics = nullptr;
   std::function<void(const Preload&)> preloaded = {};

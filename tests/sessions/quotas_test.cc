@@ -73,6 +73,20 @@ TEST_CASE("a container expires at exactly its idle time, and is listed for a day
   CHECK(leftovers.found() == "");
 }
 
+TEST_CASE("the policy says for how long a container may be idle, at most") {
+  require_jails();
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nidle = \"45m\"\n");
+  CHECK(test.create()->idle == 45min);
+  ContainerWish wish;
+  wish.idle = 46min;
+  CHECK(test.create(wish).error().kind == Refusal::Kind::kInvalid);
+  CHECK(contains(test.create(wish).error().text, "from 1 to 45"));
+  wish.idle = 30min;
+  const auto made = test.create(wish);
+  REQUIRE(made);
+  CHECK(made->expires_at == made->created_at + 1800);
+}
+
 TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
   require_jails();
   SessionsUnderTest test;
