@@ -167,6 +167,7 @@ struct Preload {
   enum class State : std::uint8_t { kStarting, kReady, kFailed } state = State::kStarting;
   std::vector<std::string> wanted;
   std::vector<Missing> missing;  // once ready
+  std::string trouble = {};      // kFailed: for the operator, not for clients
 };
 
 class Service {

@@ -107,7 +107,9 @@ void note_preloaded(const Preload& preload) {
             "; install it, or take it out of the policy's preload\n";
   }
   if (preload.state == Preload::State::kFailed)
-    text = "policy " + printable(preload.policy) + ": no Python can be started ahead of requests\n";
+    text = "policy " + printable(preload.policy) +
+           ": no Python can be started: its prototype dies at each start: " +
+           printable(preload.trouble) + "\n";
   if (!text.empty() && said.insert(text).second) note(text.substr(0, text.size() - 1));
 }
 

@@ -142,7 +142,10 @@ Preload Sessions::preload_of(const Kit& kit) {
   preload.policy = kit.plan->policy.name;
   preload.language = kit.plan->language;
   preload.wanted = kit.plan->policy.interpreters.at(preload.language).preload;
-  if (kit.prototype->is_hopeless()) preload.state = Preload::State::kFailed;
+  if (kit.prototype->is_hopeless()) {
+    preload.state = Preload::State::kFailed;
+    preload.trouble = kit.prototype->trouble();
+  }
   if (!kit.prototype->is_ready()) return preload;
   preload.state = Preload::State::kReady;
   for (const Missing& one : kit.prototype->missing()) {
