@@ -118,8 +118,7 @@ int run(const http::Address& address, http::ServerOptions server_options,
         const std::vector<policies::Policy>& policies) {
   boost::asio::io_context loop(1);
   Metrics metrics;
-  const auto service =
-      make_service(loop, home, {options.policy_name(), &metrics, note_preloaded});
+  const auto service = make_service(loop, home, {options.policy_name(), &metrics, note_preloaded});
   const std::vector<jail::Feature> host = jail::inspect_host();
   server_options.capabilities =
       capabilities(policies, options.policy_name(), service->max_file(), host);

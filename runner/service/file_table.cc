@@ -160,8 +160,14 @@ Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
   struct stat st {};
   (void)::fstat(file.get(), &st);
   Known known;
-  known.file = File{new_id("cfile_"), container_id_,       workdir_ + "/" + name, content.size(),
-                    now,              File::Source::kUser, "",                    ""};
+  known.file = File{new_id("cfile_"),
+                    container_id_,
+                    workdir_ + "/" + name,
+                    content.size(),
+                    now,
+                    File::Source::kUser,
+                    "",
+                    ""};
   known.version = Version(st);
   known.order = ++last_order_;
   std::uint64_t budget = kMostAtOnce;

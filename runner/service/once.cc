@@ -56,33 +56,33 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
   container.memory = wish.memory;
   const auto state = std::make_shared<OnceHandle::State>();
   const auto shared = std::make_shared<OnceWish>(wish);
-  create(tenant, container, Shown::kNever, [this, tenant, shared, state,
-                                            sink](const Answer<Container>& made) {
-    if (!made) return fail(sink, made.error());
-    const std::string id = made->id;
-    for (const auto& [name, content] : shared->files) {
-      const auto put = put_file(tenant, id, name, content);
-      if (put) continue;
-      (void)remove(tenant, id);
-      return fail(sink, put.error());
-    }
-    const auto tell = [this, tenant, id, sink, alive = std::weak_ptr(alive_)](
-                          const ExecutionEvent& event) {
-      const auto* finished = std::get_if<Finished>(&event);
-      if (finished == nullptr || alive.expired()) return sink(event);
-      const Finished last = with_content(tenant, id, *finished);
-      (void)remove(tenant, id);  // so that there is room again when its client hears of it
-      sink(last);
-    };
-    auto handle = execute(tenant, id, std::move(shared->execute), tell);
-    if (!handle) {
-      (void)remove(tenant, id);
-      return fail(sink, handle.error());
-    }
-    state->real = std::move(*handle);
-    if (state->interrupted) state->real->interrupt();
-    if (state->paused) state->real->pause();
-  });
+  create(tenant, container, Shown::kNever,
+         [this, tenant, shared, state, sink](const Answer<Container>& made) {
+           if (!made) return fail(sink, made.error());
+           const std::string id = made->id;
+           for (const auto& [name, content] : shared->files) {
+             const auto put = put_file(tenant, id, name, content);
+             if (put) continue;
+             (void)remove(tenant, id);
+             return fail(sink, put.error());
+           }
+           const auto tell = [this, tenant, id, sink,
+                              alive = std::weak_ptr(alive_)](const ExecutionEvent& event) {
+             const auto* finished = std::get_if<Finished>(&event);
+             if (finished == nullptr || alive.expired()) return sink(event);
+             const Finished last = with_content(tenant, id, *finished);
+             (void)remove(tenant, id);  // so that there is room again when its client hears of it
+             sink(last);
+           };
+           auto handle = execute(tenant, id, std::move(shared->execute), tell);
+           if (!handle) {
+             (void)remove(tenant, id);
+             return fail(sink, handle.error());
+           }
+           state->real = std::move(*handle);
+           if (state->interrupted) state->real->interrupt();
+           if (state->paused) state->real->pause();
+         });
   return std::make_unique<OnceHandle>(state);
 }
 
@@ -94,9 +94,9 @@ Finished Sessions::with_content(const Tenant& tenant, const std::string& id, Fin
   for (File& file : finished.files) {
     const std::string name = file.path.substr(file.path.find_last_of('/') + 1);
     if (file.bytes > left) {
-      finished.skipped.push_back(
-          {name, "the files of a one-shot execution may have " +
-                     size_text(jail::Bytes{kMostContent}) + " in all; use a container"});
+      finished.skipped.push_back({name, "the files of a one-shot execution may have " +
+                                            size_text(jail::Bytes{kMostContent}) +
+                                            " in all; use a container"});
       continue;
     }
     if (auto bytes = content(tenant, id, file.id)) {

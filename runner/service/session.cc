@@ -153,7 +153,9 @@ Answer<void> Session::interrupt() {
 }
 
 void Session::start_next() {
-  if (closed_ || running_ || settling_ || queue_.empty() || !interpreter_ || !interpreter_->is_ready()) return;
+  if (closed_ || running_ || settling_ || queue_.empty() || !interpreter_ ||
+      !interpreter_->is_ready())
+    return;
   running_ = std::move(queue_.front());
   queue_.pop_front();
   if (running_->act == Act::kInterrupt) {
@@ -265,9 +267,8 @@ void Session::restart(const Result<jail::Ended>& how) {
   constexpr int kMostRestarts = 150;
   constexpr std::chrono::milliseconds kPause{200};
   // While a prototype is being started anew, or we are short of descriptors, the jail stands.
-  const bool soon =
-      !how && (how.error().kind == ErrorKind::kHost ||
-               (how.error().setup && is_passing(*how.error().setup)));
+  const bool soon = !how && (how.error().kind == ErrorKind::kHost ||
+                             (how.error().setup && is_passing(*how.error().setup)));
   if (!how && (!soon || ++restarts_ > kMostRestarts)) {
     closed_ = true;
     return events_.lost(how.error());

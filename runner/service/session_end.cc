@@ -43,8 +43,7 @@ void Session::finish(Outcome outcome) {
 std::set<std::string> Session::hash_rest() {
   std::set<std::string> ids;
   for (FileTable::Unhashed& one : files_.take_unhashed()) {
-    const auto done = [weak = weak_from_this(), id = one.id,
-                       version = one.version](Digest digest) {
+    const auto done = [weak = weak_from_this(), id = one.id, version = one.version](Digest digest) {
       const auto session = weak.lock();
       if (!session || !session->files_.hashed(id, version, std::move(digest))) return;
       const auto settling = session->settling_;
@@ -74,8 +73,7 @@ void Session::conclude() {
   patience_.cancel();
   fill_in_digests(settling->finished);
   settling->finished.expires_at = events_.touch();
-  if (const auto sink = std::exchange(settling->execution->sink, nullptr))
-    sink(settling->finished);
+  if (const auto sink = std::exchange(settling->execution->sink, nullptr)) sink(settling->finished);
   if (interpreter_) interpreter_->resume();
   start_next();
 }
@@ -85,9 +83,8 @@ void Session::close(Word word, const std::string& text) {
   closed_ = true;
   const auto tell_end = [this](Execution& execution, const Finished& finished) {
     if (!execution.sink) return;
-    boost::asio::post(io_, [sink = std::exchange(execution.sink, nullptr), finished] {
-      sink(finished);
-    });
+    boost::asio::post(
+        io_, [sink = std::exchange(execution.sink, nullptr), finished] { sink(finished); });
   };
   const auto end_as = [&](Execution& execution) {
     Finished finished;

@@ -176,9 +176,8 @@ void Sessions::open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpr
   events.lost = [this, weak = std::weak_ptr(entry)](const Error&) {
     if (const auto one = weak.lock()) expire(*one, "its jail is gone");
   };
-  entry->session =
-      std::make_shared<Session>(io_, *launcher_, entry->plan, hasher_, entry->info.id,
-                                std::move(events));
+  entry->session = std::make_shared<Session>(io_, *launcher_, entry->plan, hasher_, entry->info.id,
+                                             std::move(events));
   entry->session->adopt(std::move(interpreter));
   if (options_.metrics != nullptr) {
     ++options_.metrics->sessions_created;
@@ -201,8 +200,7 @@ std::int64_t Sessions::touch(Entry& entry) {
 Container Sessions::told(const Entry& entry) const {
   Container info = entry.info;
   const std::int64_t jumped = clock_offset() - entry.clock_offset;
-  if (info.status == Container::Status::kRunning && std::abs(jumped) > 1)
-    info.expires_at += jumped;
+  if (info.status == Container::Status::kRunning && std::abs(jumped) > 1) info.expires_at += jumped;
   return info;
 }
 

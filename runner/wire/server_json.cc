@@ -43,8 +43,8 @@ json::object preload_object(const Preload& preload) {
   for (const std::string& module : preload.wanted) wanted.push_back(json::value(module));
   json::array missing;
   for (const Preload::Missing& one : preload.missing)
-    missing.push_back(json::object{{"module", to_utf8(one.module)},
-                                   {"reason", to_utf8(one.reason)}});
+    missing.push_back(
+        json::object{{"module", to_utf8(one.module)}, {"reason", to_utf8(one.reason)}});
   return {{"policy", preload.policy},
           {"language", preload.language},
           {"state", state},
@@ -63,8 +63,7 @@ std::string policies_json(std::span<const policies::Policy> policies,
   return to_ascii(json::object{{"object", "list"}, {"data", std::move(data)}});
 }
 
-std::string capabilities_json(const Capabilities& capabilities,
-                              std::span<const Preload> preloads) {
+std::string capabilities_json(const Capabilities& capabilities, std::span<const Preload> preloads) {
   json::array preload;
   for (const Preload& one : preloads) preload.push_back(preload_object(one));
   json::array languages;

@@ -31,7 +31,6 @@ struct Capabilities {
 
 // "preload": [{"policy", "language", "state": "starting" | "ready" | "failed", "wanted": [MODULE],
 // "missing": [{"module", "reason"}]}] beside the rest.
-std::string capabilities_json(const Capabilities& capabilities,
-                              std::span<const Preload> preloads);
+std::string capabilities_json(const Capabilities& capabilities, std::span<const Preload> preloads);
 
 }  // namespace runner::wire

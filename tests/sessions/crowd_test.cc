@@ -60,8 +60,7 @@ std::int64_t open_connections(Client& client) {
 
 void check_session_works(Client& client) {
   const std::string id = make(client);
-  const Response sum =
-      post(client, "/v1/containers/" + id + "/execute", {{"code", "20 + 22"}});
+  const Response sum = post(client, "/v1/containers/" + id + "/execute", {{"code", "20 + 22"}});
   CHECK(contains(sum.body, "\"text\":\"42\""));
   CHECK(client.call("DELETE", "/v1/containers/" + id).status == 200);
 }
@@ -146,9 +145,8 @@ TEST_CASE("ten thousand connections that say nothing keep nobody from being serv
       idle.push_back(served.client());
       if (i % 1000 == 999) check_session_works(client);
     }
-    CHECK(eventually([&] {
-      return open_connections(client) >= static_cast<std::int64_t>(wanted);
-    }));
+    CHECK(
+        eventually([&] { return open_connections(client) >= static_cast<std::int64_t>(wanted); }));
     for (int i = 0; i < 5; ++i) check_session_works(client);
     Client late = served.client();
     check_session_works(late);
@@ -161,7 +159,8 @@ TEST_CASE("ten thousand connections that say nothing keep nobody from being serv
 
 TEST_CASE("beyond its limit of connections it drops the idle, and tells the others") {
   require_jails();
-  Served served({"--listen", "127.0.0.1:0"}, [] { limit_files(1200); });  // 688 connections, and room for sessions
+  Served served({"--listen", "127.0.0.1:0"},
+                [] { limit_files(1200); });  // 688 connections, and room for sessions
   Client client = served.client();
   check_session_works(client);
   {
@@ -218,8 +217,7 @@ TEST_CASE("many sessions at once, each with its own state, and all of them gone 
     const std::chrono::duration<double> took = Clock::now() - start;
     CHECK(post(client, "/v1/containers", {{"name", "one more"}}).status == 429);
     for (std::size_t i = 0; i < count; ++i) {
-      const Response got =
-          post(client, "/v1/containers/" + ids[i] + "/execute", {{"code", "x"}});
+      const Response got = post(client, "/v1/containers/" + ids[i] + "/execute", {{"code", "x"}});
       CHECK(contains(got.body, "\"text\":\"" + std::to_string(i) + "\""));
     }
     WARN(count << " sessions at once, made in " << took.count() << " s");

@@ -129,9 +129,9 @@ TEST_CASE("every file has a sha256, however large, and the loop serves others me
   const std::string id = test.open();
   const std::string other = test.open();
   CHECK(test.run(other, "1").value() == "1");
-  const auto told = test.begin(
-      id, {"import hashlib\nfor i in range(3):\n  d = bytes([i]) * (29 << 20)\n"
-           "  open(f'f{i}', 'wb').write(d)\n  print(hashlib.sha256(d).hexdigest())"});
+  const auto told =
+      test.begin(id, {"import hashlib\nfor i in range(3):\n  d = bytes([i]) * (29 << 20)\n"
+                      "  open(f'f{i}', 'wb').write(d)\n  print(hashlib.sha256(d).hexdigest())"});
   test.until([&] { return std::count(told->out.begin(), told->out.end(), '\n') == 3; });
   std::chrono::milliseconds longest{0};
   auto last = std::chrono::steady_clock::now();

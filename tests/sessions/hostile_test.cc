@@ -129,10 +129,12 @@ TEST_CASE("frames after the close of the other side go nowhere, and end nothing 
   const std::string other = test.open();
   // Its child holds the channel open, and writes to it when the driver is long dead.
   const Told told = test.run(
-      id, Code{std::string(kForge) + "import socket\nkeep = os.dup(3)\nif os.fork() == 0:\n"
-               "  os.setsid()\n  time.sleep(0.2)\n  for i in range(100):\n"
-               "    os.write(keep, frame(ev='end', id=2, status='ok'))\n  os._exit(0)\n"
-               "socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)", 3s});
+      id, Code{std::string(kForge) +
+                   "import socket\nkeep = os.dup(3)\nif os.fork() == 0:\n"
+                   "  os.setsid()\n  time.sleep(0.2)\n  for i in range(100):\n"
+                   "    os.write(keep, frame(ev='end', id=2, status='ok'))\n  os._exit(0)\n"
+                   "socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)",
+               3s});
   const std::string word = told.word();
   CHECK((word == "exited" || word == "killed" || word == "signalled"));
   CHECK_FALSE(told.kept());
@@ -218,7 +220,8 @@ TEST_CASE("a prototype and its spawner that die together are followed by one of 
   test.until([&] { return test.service->find("", id)->status == Container::Status::kExpired; });
   test.until([&] { return test.create().has_value(); });
   test.pass(1s);
-  int parents = 0;  // prototypes are the spawner's children outside of any jail: not in a new pid namespace
+  int parents =
+      0;  // prototypes are the spawner's children outside of any jail: not in a new pid namespace
   for (const pid_t pid : descendants("--join=")) parents += in_our_pid_namespace(pid) ? 1 : 0;
   CHECK(parents == 1);
 }

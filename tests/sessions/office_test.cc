@@ -82,8 +82,7 @@ TEST_CASE("Office and PDF files come back whole") {
     REQUIRE(up.status == 200);
     CHECK(up.json().at("sha256") == file.at("sha256"));
   }
-  const Response read =
-      post(client, "/v1/containers/" + other + "/execute", {{"code", kReads}});
+  const Response read = post(client, "/v1/containers/" + other + "/execute", {{"code", kReads}});
   INFO(read.body);
   CHECK(text(read.json().at("stdout")) == "2000 4000000 row 7\nTrue\n");
 }

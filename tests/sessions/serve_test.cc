@@ -77,9 +77,10 @@ TEST_CASE("what a policy wants preloaded and the host lacks is named, in the log
   std::ofstream(folder / "more.toml")
       << "name = \"more\"\nextends = \"./own.toml\"\nwhy = \"a test\"\n[interpreters.python]\n"
          "preload = [\"json\", \"no_such_library.at_all\"]\n";
-  Served served({"--policy", folder / "more.toml"});
-  const std::string told = "no_such_library.at_all is not preloaded: ModuleNotFoundError: "
-                           "No module named 'no_such_library'";
+  Served served({"--listen", "127.0.0.1:0", "--policy", folder / "more.toml"});
+  const std::string told =
+      "no_such_library.at_all is not preloaded: ModuleNotFoundError: "
+      "No module named 'no_such_library'";
   CHECK(served.child().warns(told, 20s));
   Client client = served.client();
   const Json preload = client.call("GET", "/v1/capabilities").json().at("preload");
@@ -90,8 +91,9 @@ TEST_CASE("what a policy wants preloaded and the host lacks is named, in the log
   REQUIRE(preload.at(0).at("missing").as_array().size() == 1);
   CHECK(preload.at(0).at("missing").at(0).at("module") == "no_such_library.at_all");
   const std::string id = make(client);
-  const Response loaded = post(client, "/v1/containers/" + id + "/execute",
-                               {{"code", "import sys\n[n in sys.modules for n in ('json', 'numpy')]"}});
+  const Response loaded =
+      post(client, "/v1/containers/" + id + "/execute",
+           {{"code", "import sys\n[n in sys.modules for n in ('json', 'numpy')]"}});
   CHECK(contains(loaded.body, "\"text\":\"[True, False]\""));
 }
 

@@ -18,7 +18,8 @@ using Json = boost::json::value;
 
 class Served {
  public:
-  // `options` follow "serve"; they must make it listen on 127.0.0.1. `before_exec` runs in the child.
+  // `options` follow "serve"; they must make it listen on 127.0.0.1. `before_exec` runs in the
+  // child.
   explicit Served(const std::vector<std::string>& options = {"--listen", "127.0.0.1:0"},
                   const std::function<void()>& before_exec = nullptr);
   [[nodiscard]] Client client() const;

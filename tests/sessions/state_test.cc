@@ -59,12 +59,13 @@ TEST_CASE("stdout, stderr and results come in the order they were made, subproce
   CHECK(told.value() == "'last'");
   CHECK(told.finished.outcome.out.produced == 4);
   // However close they are; what a test harness reads late comes in order all the same.
-  const Told close = test.run(
-      id,
-      "for i in range(60):\n  print('a')\n  display(i)\n  print('b', file=sys.stderr)\n"
-      "  print('c')\n  os.system('echo d >&2')\n  display(i)\n  os.system('echo e')");
+  const Told close =
+      test.run(id,
+               "for i in range(60):\n  print('a')\n  display(i)\n  print('b', file=sys.stderr)\n"
+               "  print('c')\n  os.system('echo d >&2')\n  display(i)\n  os.system('echo e')");
   std::string order = "begin";
-  for (int i = 0; i < 60; ++i) order += std::string(i == 0 ? " out" : "") + " result err out err result out";
+  for (int i = 0; i < 60; ++i)
+    order += std::string(i == 0 ? " out" : "") + " result err out err result out";
   CHECK(close.order == order + " outcome");
   CHECK(close.results.size() == 120);
   const Told large = test.run(id, "print('x' * 500000); 7");

@@ -81,9 +81,9 @@ TEST_CASE("policies and capabilities") {
        {"numpy", "pandas"},
        {{"pandas", "ModuleNotFoundError: No module named 'pandas'"}}},
       {"tight", "python", Preload::State::kStarting, {"numpy"}, {}}};
-  wire_test::check_golden("server.jsonl",
-                          wire::policies_json(all, "standard") + "\n" +
-                              wire::capabilities_json(capabilities, preloads) + "\n");
+  wire_test::check_golden("server.jsonl", wire::policies_json(all, "standard") + "\n" +
+                                              wire::capabilities_json(capabilities, preloads) +
+                                              "\n");
 }
 
 TEST_CASE("a wish for a container, whole") {
