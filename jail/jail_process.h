@@ -71,6 +71,8 @@ struct JailProcess {
   JailFacts facts;
   std::unique_ptr<Joining> joining;
   bool sweeping = false;            // init kills what the last payload left behind
+  bool kept = false;                // a payload has been in it: there is something to lose
+  int strangers_for = 0;            // ticks in which a payload we never heard of may be reaped
   CgroupStats armed;                // what the cgroup had counted then
   std::optional<Millis> cpu_limit;  // instead of the plan's
   std::chrono::steady_clock::time_point sample_at;

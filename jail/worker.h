@@ -92,6 +92,7 @@ class Worker {
   void join(const Request& request);
   void send_order(JailProcess& jail);
   void fail_join(JailProcess& jail, const SetupError& error);
+  void lose_join(JailProcess& jail, const SetupError& error);
   void reap_strangers();
   [[nodiscard]] bool is_ours(pid_t pid) const;
   void joined(JailProcess& jail, const JoinReply& reply);

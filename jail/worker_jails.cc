@@ -153,6 +153,7 @@ void Worker::bury(JailProcess& jail) {
   if (jail.joining && jail.joining->pid > 0 && !jail.joining->reaped)
     ::waitpid(jail.joining->pid, nullptr, 0);
   if (jail.stage == Stage::kDying && jail.joining && jail.joining->pid < 0) --orphaned_;
+  if (jail.strangers_for > 0) --orphaned_;
   ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
   if (jail.launch)
     report_end(jail);

@@ -147,7 +147,7 @@ void Worker::bury_prototype(std::uint32_t id) {
   prototypes_.erase(it);
   for (auto& [serial, jail] : jails_) {
     const bool waits = jail.joining && jail.joining->prototype == id && jail.joining->pid < 0;
-    if (waits && jail.stage != Stage::kDying) fail_join(jail, {Step::kPrototype, 1, EPIPE});
+    if (waits && jail.stage != Stage::kDying) lose_join(jail, {Step::kPrototype, 1, ESRCH});
   }
   const PrototypeEndedPacket packet{{kWireMagic, ReplyType::kPrototypeEnded, id}, status, 0};
   if (!send_struct(caller_.get(), packet)) alive_ = false;
@@ -189,10 +189,10 @@ void Worker::join(const Request& request) {
 void Worker::send_order(JailProcess& jail) {
   Joining& j = *jail.joining;
   const auto prototype = prototypes_.find(j.prototype);
-  if (prototype == prototypes_.end()) return fail_join(jail, {Step::kPrototype, 1, EPIPE});
+  if (prototype == prototypes_.end()) return lose_join(jail, {Step::kPrototype, 1, ESRCH});
   Pipe report;
   Pipe go;
-  if (!make_pipe(report) || !make_pipe(go)) return fail_join(jail, {Step::kFork, 0, errno});
+  if (!make_pipe(report) || !make_pipe(go)) return lose_join(jail, {Step::kFork, 0, errno});
   j.report = std::move(report.read);
   j.go = std::move(go.write);
   const std::vector<Fd> entrances = jail.cgroup.entrances();
@@ -211,8 +211,19 @@ void Worker::send_order(JailProcess& jail) {
   order.facts = jail.facts;
   const auto sent =
       send_struct(prototype->second.orders.get(), order, std::span(fds.data(), count));
-  if (!sent) return fail_join(jail, {Step::kPrototype, 2, sent.error().error});
+  if (!sent) return lose_join(jail, {Step::kPrototype, 2, ESRCH});
   for (Fd* fd : {&j.control, &j.in, &j.out, &j.err}) fd->reset();
+}
+
+// The payload has not come, for no fault of the jail's. One that holds a session's files stays for
+// the next join; whoever may have come in all the same is swept out, and reaped by a tick.
+void Worker::lose_join(JailProcess& jail, const SetupError& error) {
+  constexpr int kTicks = 100;
+  if (!jail.kept) return fail_join(jail, error);
+  if (jail.strangers_for == 0) ++orphaned_;
+  jail.strangers_for = kTicks;
+  reply_launched(*jail.launch, error, {});
+  park(jail);
 }
 
 void Worker::fail_join(JailProcess& jail, const SetupError& error) {
@@ -244,7 +255,7 @@ bool Worker::is_ours(pid_t pid) const {
 void Worker::joined(JailProcess& jail, const JoinReply& reply) {
   Joining& j = *jail.joining;
   if (jail.stage == Stage::kDying) return;  // reap_strangers sees to it
-  if (reply.pid <= 0) return fail_join(jail, reply.error);
+  if (reply.pid <= 0) return lose_join(jail, reply.error);
   j.pid = reply.pid;
   // Ours, so its number is its own until we reap it.
   j.pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, j.pid, 0)));
@@ -314,6 +325,7 @@ void Worker::park(JailProcess& jail) {
   jail.ended = Ended{};
   jail.launched_sent = jail.end_reported = false;
   jail.stage = Stage::kParked;
+  jail.kept = true;
   InitOrder order;
   order.type = OrderType::kSignal;
   order.number = SIGKILL;

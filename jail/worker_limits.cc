@@ -50,6 +50,7 @@ void Worker::tick(Clock::time_point now) {
   next_tick_ = now + kTick;
   if (orphaned_ > 0) reap_strangers();
   for (auto& [serial, jail] : jails_) {
+    if (jail.strangers_for > 0 && --jail.strangers_for == 0) --orphaned_;
     if (jail.stage == Stage::kRunning && now >= jail.sample_at) sample(jail, now);
     if (jail.stage == Stage::kRunning && now >= jail.kill_at) kill_for(jail, KillCause::kWallTime);
   }

@@ -303,7 +303,10 @@ class Writer {
       if (key.str() == "command") i.command = r_.strings(value, full);
       if (key.str() == "extension") i.extension = r_.string(value, full);
       if (key.str() == "package") i.package = r_.string(value, full);
-      if (key.str() == "preload") add(i.preload, value, full);
+      if (key.str() == "preload") {
+        if (r_.array(value, full).empty()) i.preload.clear();  // else what is inherited stays
+        add(i.preload, value, full);
+      }
       if (key.str() == "env") env(i, value, full);
       if (key.str() == "warm") warm(i, value, full);
       if (key.str() == "start")

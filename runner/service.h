@@ -83,7 +83,8 @@ struct File {
   std::uint64_t bytes = 0;
   std::int64_t created_at = 0;
   enum class Source : std::uint8_t { kUser, kAssistant } source = Source::kUser;
-  std::string sha256;  // hex; empty where one look would have had to read over 32 MiB
+  std::string sha256;  // hex; empty: `sha256_note` says why
+  std::string sha256_note = {};
   // Of a one-shot execution only: the bytes, since there is no container to fetch them from.
   std::optional<std::string> content = {};
 };
@@ -155,6 +156,20 @@ class ExecutionHandle {
   virtual void resume() = 0;
 };
 
+// What a policy wants imported before its sessions start, and what of it this host has.
+struct Preload {
+  struct Missing {
+    std::string module;
+    std::string reason;  // no path of the host
+  };
+  std::string policy;
+  std::string language;
+  enum class State : std::uint8_t { kStarting, kReady, kFailed } state = State::kStarting;
+  std::vector<std::string> wanted;
+  std::vector<Missing> missing;  // once ready
+  std::string trouble = {};      // kFailed: for the operator, not for clients
+};
+
 class Service {
  public:
   virtual ~Service() = default;
@@ -201,6 +216,9 @@ class Service {
                                       std::string_view file_id) = 0;
   virtual Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                                    std::string_view file_id) = 0;
+
+  // Of the policies that are in use by now.
+  [[nodiscard]] virtual std::vector<Preload> preloads() const { return {}; }
 
   // The largest body that put_file may be given, for the adapter's own limit.
   [[nodiscard]] virtual jail::Bytes max_file() const = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace runner {
 struct ServiceOptions {
   std::string default_policy = "standard";  // of containers that name none
   Metrics* metrics = nullptr;               // where to count; may be null; outlives the service
+  // Each time the libraries of a policy have been imported, or could not be. May be empty.
+  std::function<void(const Preload&)> preloaded = {};
 };
 
 // `loop` outlives the service and runs its callbacks. What is missing is told by the first calls,

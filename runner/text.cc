@@ -141,6 +141,16 @@ std::string printable(std::string_view bytes) {
   return out;
 }
 
+std::string hex_text(std::span<const std::uint8_t> bytes) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte >> 4U];
+    text += kDigits[byte & 0xfU];
+  }
+  return text;
+}
+
 std::string base64(std::string_view bytes) {
   static constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

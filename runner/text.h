@@ -2,7 +2,9 @@
 // Pure; no locale; any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,9 @@ std::string_view without_partial_character(std::string_view bytes) noexcept;
 // For a terminal: control characters, ill-formed bytes and the characters that reorder text are
 // written as \n, \x1b or \u202e; a backslash as \\. Never contains an ESC.
 std::string printable(std::string_view bytes);
+
+// Two lower-case digits a byte.
+std::string hex_text(std::span<const std::uint8_t> bytes);
 
 // RFC 4648, with padding.
 std::string base64(std::string_view bytes);

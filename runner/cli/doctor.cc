@@ -66,8 +66,11 @@ std::vector<Feature> inspect(const Home& home, const policies::Policy& standard)
   for (const auto& [language, interpreter] : standard.interpreters) {
     features.push_back(program(language, interpreter));
   }
-  for (const char* name : {"numpy", "pandas", "matplotlib"}) {
-    features.push_back(python_library(name));
+  if (const auto python = standard.interpreters.find("python");
+      python != standard.interpreters.end()) {
+    for (const std::string& module : python->second.preload) {
+      features.push_back(python_library(module.substr(0, module.find('.'))));
+    }
   }
   features.push_back(font_cache(home));
   return features;

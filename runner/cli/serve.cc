@@ -97,15 +97,31 @@ void note_weakenings(const std::vector<policies::Policy>& policies) {
   }
 }
 
+// Never silently absent. Once for each set: a prototype that is started anew lacks the same.
+void note_preloaded(const Preload& preload) {
+  static std::set<std::string> said;
+  std::string text;
+  for (const Preload::Missing& one : preload.missing) {
+    text += "policy " + printable(preload.policy) + ": " + printable(one.module) +
+            " is not preloaded: " + printable(one.reason) +
+            "; install it, or take it out of the policy's preload\n";
+  }
+  if (preload.state == Preload::State::kFailed)
+    text = "policy " + printable(preload.policy) +
+           ": no Python can be started: its prototype dies at each start: " +
+           printable(preload.trouble) + "\n";
+  if (!text.empty() && said.insert(text).second) note(text.substr(0, text.size() - 1));
+}
+
 int run(const http::Address& address, http::ServerOptions server_options,
         const ServeOptions& options, const Home& home,
         const std::vector<policies::Policy>& policies) {
   boost::asio::io_context loop(1);
   Metrics metrics;
-  const auto service = make_service(loop, home, {options.policy_name(), &metrics});
+  const auto service = make_service(loop, home, {options.policy_name(), &metrics, note_preloaded});
   const std::vector<jail::Feature> host = jail::inspect_host();
-  server_options.capabilities_json = wire::capabilities_json(
-      capabilities(policies, options.policy_name(), service->max_file(), host));
+  server_options.capabilities =
+      capabilities(policies, options.policy_name(), service->max_file(), host);
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
   const Serving serving{(*server)->address(), options.policy_name(),

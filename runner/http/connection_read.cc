@@ -185,7 +185,11 @@ std::optional<Reply> Connection::prepare_body(const Head& head, const Route& rou
   }
   if (head.content_length.value_or(0) > limit) {
     return error_reply(
-        {413, "the body is larger than " + size_text(jail::Bytes{limit}) + ", the limit here"});
+        {413,
+         route.body == BodyCap::kFile
+             ? "the file is larger than " + size_text(room_->service.max_file()) +
+                   ", the limit for one file"
+             : "the body is larger than " + size_text(jail::Bytes{limit}) + ", the limit here"});
   }
   const bool is_wanted = route.body != BodyCap::kNone;
   reader_->take_body(

@@ -132,6 +132,39 @@ std::string attachment(std::string_view name) {
   return "attachment; filename=\"" + plain + "\"" + (exact ? "" : "; filename*=UTF-8''" + coded);
 }
 
+std::string_view content_type_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kTypes{{
+      {"csv", "text/csv"},
+      {"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+      {"gif", "image/gif"},
+      {"gz", "application/gzip"},
+      {"ipynb", "application/x-ipynb+json"},
+      {"jpeg", "image/jpeg"},
+      {"jpg", "image/jpeg"},
+      {"json", "application/json"},
+      {"jsonl", "application/jsonl"},
+      {"md", "text/markdown"},
+      {"parquet", "application/vnd.apache.parquet"},
+      {"pdf", "application/pdf"},
+      {"png", "image/png"},
+      {"pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"},
+      {"py", "text/x-python"},
+      {"tar", "application/x-tar"},
+      {"tsv", "text/tab-separated-values"},
+      {"txt", "text/plain"},
+      {"webp", "image/webp"},
+      {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+      {"zip", "application/zip"},
+  }};
+  const std::size_t dot = name.rfind('.');
+  std::string ending(dot == std::string_view::npos ? "" : name.substr(dot + 1));
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const auto& [known, type] : kTypes)
+    if (known == ending) return type;
+  return "application/octet-stream";
+}
+
 std::string base_name(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));

@@ -26,6 +26,10 @@ std::optional<HeaderValue> parse_header_value(std::string_view text);
 // "multipart form data"). Other percent signs stay.
 std::string form_name_decoded(std::string_view text);
 
+// By the name's ending; application/octet-stream for all that a browser would run, or that is not
+// known: "text/csv" for a.csv, and the same as ever for a.html and a.svg.
+std::string_view content_type_of(std::string_view name);
+
 // The last component: clients may send a whole path.
 std::string base_name(std::string_view path);
 

@@ -110,7 +110,7 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kPolicies:
       return {200, options_.policies_json};
     case Action::kCapabilities:
-      return {200, options_.capabilities_json};
+      return {200, wire::capabilities_json(options_.capabilities, service_.preloads())};
     case Action::kHealth:
       return {200, R"({"status":"ok"})"};
     case Action::kMetrics:
@@ -174,10 +174,13 @@ Reply Handlers::list_files(const Request& request) {
 Reply Handlers::put_file(Request& request) {
   if (request.multipart) {
     for (const Multipart::Part& part : request.multipart->parts()) {
-      if (part.name != "file") continue;
-      return put_content(request, part.file_name.value_or(""), part.content);
+      if (part.name == "file")
+        return put_content(request, part.file_name.value_or(""), part.content);
+      if (part.name == "file_id")
+        return answer_reply(service_.copy_file(request.tenant, request.ids.at(0), part.content),
+                            wire::file_json);
     }
-    return error_reply({400, "the form has no field named file", "file"});
+    return error_reply({400, "the form has no field named file or file_id", "file"});
   }
   if (is_json(request.content_type) && request.query.empty() && request.file_name.empty()) {
     const auto file_id = wire::file_id_wish(request.body);
@@ -222,11 +225,12 @@ Reply Handlers::content(const Request& request) {
   if (!file) return refusal_reply(file.error());
   auto content = service_.content(request.tenant, container, request.ids.at(1));
   if (!content) return refusal_reply(content.error());
-  // Never a type that a browser would show: what is in the file is up to whoever wrote the code.
+  // To be saved, and of no type that a browser would run: what is in it is up to the code.
+  const std::string name = base_name(file->path);
   return {200,
           std::move(*content),
-          "application/octet-stream",
-          {{"Content-Disposition", attachment(base_name(file->path))}}};
+          std::string(content_type_of(name)),
+          {{"Content-Disposition", attachment(name)}}};
 }
 
 }  // namespace runner::http

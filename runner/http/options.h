@@ -9,6 +9,7 @@
 #include "jail/units.h"
 #include "runner/http/tokens.h"
 #include "runner/wire/evaluate_json.h"
+#include "runner/wire/server_json.h"
 
 namespace runner::http {
 
@@ -27,7 +28,7 @@ struct ServerOptions {
   Tokens tokens;
   std::vector<std::string> allowed_hosts;  // beside localhost, 127.0.0.1 and [::1]
   std::string policies_json;
-  std::string capabilities_json;
+  wire::Capabilities capabilities;
   wire::Grammar grammar;
   Timeouts timeouts;
   std::size_t max_connections = 16'384;     // fewer if the limit of open files is lower

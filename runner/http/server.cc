@@ -3,6 +3,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runner/http/connection.h"
 #include "runner/text.h"
@@ -13,9 +14,55 @@ namespace {
 // Files the rest of the process needs: pipes and pidfds of sessions, the spawner, policies.
 constexpr std::uint64_t kReserve = 512;
 constexpr std::chrono::milliseconds kAcceptPause{50};
+// Of connections that are being refused: they hold descriptors beyond the limit.
+constexpr std::size_t kMostRefused = 64;
 constexpr std::string_view kFull =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
     "Connection: close\r\n\r\n";
+
+// Says that there is no room, and reads what the client still sends: RFC 9112 section 9.6, else the
+// connection is reset and the client may never see why.
+class Farewell : public std::enable_shared_from_this<Farewell> {
+ public:
+  using Socket = boost::asio::generic::stream_protocol::socket;
+  Farewell(Socket socket, std::shared_ptr<std::size_t> count)
+      : socket_(std::move(socket)), timer_(socket_.get_executor()), count_(std::move(count)) {
+    ++*count_;
+  }
+  ~Farewell() { --*count_; }
+  Farewell(const Farewell&) = delete;
+  Farewell& operator=(const Farewell&) = delete;
+  Farewell(Farewell&&) = delete;
+  Farewell& operator=(Farewell&&) = delete;
+
+  void say(jail::Millis linger) {
+    boost::system::error_code ignored;
+    socket_.non_blocking(true, ignored);
+    socket_.write_some(boost::asio::buffer(kFull), ignored);
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    timer_.expires_after(linger);
+    timer_.async_wait([weak = weak_from_this()](const auto& error) {
+      const auto self = weak.lock();
+      boost::system::error_code closed;
+      if (!error && self) self->socket_.close(closed);
+    });
+    read();
+  }
+
+ private:
+  void read() {
+    socket_.async_read_some(boost::asio::buffer(room_),
+                            [self = shared_from_this()](const auto& error, std::size_t) {
+                              if (!error) return self->read();
+                              self->timer_.cancel();
+                            });
+  }
+
+  Socket socket_;
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<std::size_t> count_;
+  std::array<char, 1024> room_{};
+};
 
 }  // namespace
 
@@ -83,10 +130,9 @@ void Server::accept() {
 
 void Server::on_accepted(boost::asio::generic::stream_protocol::socket socket) {
   if (room_->open.size() >= max_connections_ && !evict_idle()) {
-    boost::system::error_code ignored;
-    socket.non_blocking(true, ignored);
-    socket.write_some(boost::asio::buffer(kFull), ignored);
-    return;  // closes it
+    if (*refused_ < kMostRefused)
+      std::make_shared<Farewell>(std::move(socket), refused_)->say(room_->options.timeouts.linger);
+    return;  // closes it, where many are being refused already
   }
   std::make_shared<Connection>(std::move(socket), room_)->start();
 }

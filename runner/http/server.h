@@ -56,6 +56,7 @@ class Server {
   Acceptor acceptor_;
   boost::asio::steady_timer timer_;
   std::size_t max_connections_;
+  std::shared_ptr<std::size_t> refused_ = std::make_shared<std::size_t>(0);
   std::function<void()> on_stopped_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sha256.h>
 #include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -21,7 +20,8 @@ namespace {
 
 using Kind = Refusal::Kind;
 
-constexpr std::uint64_t kMostHashed = std::uint64_t{32} << 20U;
+// What is read on the loop that serves everybody: under a millisecond. The rest is for a Hasher.
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{256} << 10U;
 
 // openat2(2): beneath the workdir, through no link, and without waiting for a FIFO's other end.
 jail::Fd open_beneath(const jail::Fd& workdir, const std::string& path, std::uint64_t flags,
@@ -64,33 +64,6 @@ class AsOwner {
   gid_t gid_ = 0;
 };
 
-std::string hex(const std::uint8_t* bytes, std::size_t count) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 0xfU];
-  }
-  return text;
-}
-
-std::string sha256_of(const jail::Fd& file) {
-  SHA2_CTX context;
-  ::SHA256Init(&context);
-  std::array<std::uint8_t, 65536> buffer;
-  off_t at = 0;
-  for (;;) {
-    const ssize_t n = ::pread(file.get(), buffer.data(), buffer.size(), at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    ::SHA256Update(&context, buffer.data(), static_cast<std::size_t>(n));
-    at += n;
-  }
-  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest;
-  ::SHA256Final(digest.data(), &context);
-  return hex(digest.data(), digest.size());
-}
-
 // Empty, or what is wrong with it.
 std::string wrong_name(const std::string& name) {
   if (name.empty() || name == "." || name == "..") return "a file needs a name";
@@ -108,13 +81,13 @@ std::string new_id(std::string_view prefix) {
     const ssize_t n = ::getrandom(bytes.data() + got, bytes.size() - got, 0);
     if (n > 0) got += static_cast<std::size_t>(n);
   }
-  return std::string(prefix) + hex(bytes.data(), bytes.size());
+  return std::string(prefix) + hex_text(bytes);
 }
 
 FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
   Changes changes;
   for (auto& [path, known] : known_) known.seen = false;
-  std::uint64_t budget = kMostHashed;
+  std::uint64_t budget = kMostAtOnce;
   CollectLimits limits = limits_;
   limits.files = limits_.entries;  // all are looked at; what is new is counted here
   const auto deliver = [&](const std::string& path, const jail::Fd& file,
@@ -141,11 +114,8 @@ FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
     known.file.created_at = now;
     known.file.source = File::Source::kAssistant;
     known.file.bytes = size.value;
-    // All of it is read on the loop that serves everybody.
-    const bool affordable = size.value <= budget;
-    known.file.sha256 = affordable ? sha256_of(file) : "";
-    if (affordable) budget -= size.value;
     known.version = Version(st);
+    digest(known, file, budget);
     changes.files.push_back(known.file);
     return {};
   };
@@ -190,12 +160,50 @@ Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
   struct stat st {};
   (void)::fstat(file.get(), &st);
   Known known;
-  known.file = File{new_id("cfile_"),    container_id_,  workdir_ + "/" + name, content.size(), now,
-                    File::Source::kUser, sha256_of(file)};
+  known.file = File{new_id("cfile_"),
+                    container_id_,
+                    workdir_ + "/" + name,
+                    content.size(),
+                    now,
+                    File::Source::kUser,
+                    "",
+                    ""};
   known.version = Version(st);
   known.order = ++last_order_;
+  std::uint64_t budget = kMostAtOnce;
+  digest(known, file, budget);
   known_[name] = known;
   return known.file;
+}
+
+void FileTable::digest(Known& known, const jail::Fd& file, std::uint64_t& budget) {
+  const std::uint64_t size = known.file.bytes;
+  if (size <= budget) {
+    budget -= size;
+    return take(known.file, sha256_of(file, size));
+  }
+  jail::Fd copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 3));
+  if (!copy.valid()) return take(known.file, {"", "no descriptor was free to read it by"});
+  take(known.file, {"", "it is being computed"});
+  unhashed_.push_back({known.file.id, known.version, size, std::move(copy)});
+}
+
+void FileTable::take(File& file, Digest digest) {
+  file.sha256 = std::move(digest.sha256);
+  file.sha256_note = std::move(digest.why);
+}
+
+bool FileTable::hashed(const std::string& id, const Version& version, Digest digest) {
+  const auto it = std::find_if(known_.begin(), known_.end(),
+                               [&](const auto& entry) { return entry.second.file.id == id; });
+  if (it == known_.end() || !(it->second.version == version)) return false;
+  take(it->second.file, std::move(digest));
+  return true;
+}
+
+void FileTable::give_up(const std::string& id, const std::string& why) {
+  for (auto& [path, known] : known_)
+    if (known.file.id == id) take(known.file, {"", why});
 }
 
 FileTable::Entries::const_iterator FileTable::entry_of(std::string_view id) const {

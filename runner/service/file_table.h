@@ -8,10 +8,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "jail/fd.h"
 #include "runner/service.h"
+#include "runner/service/hasher.h"
 #include "runner/session/workdir.h"
 
 namespace runner {
@@ -28,16 +30,6 @@ class FileTable {
   // Looks through the workdir. Files that are gone leave the table.
   Changes look(const jail::Fd& workdir, std::int64_t now);
 
-  // Writes a file into the workdir. kInvalid for a name that is none, kTooLarge over max_file.
-  Answer<File> put(const jail::Fd& workdir, const std::string& name, std::string_view content,
-                   std::int64_t now);
-  [[nodiscard]] const File* find(std::string_view id) const;
-  [[nodiscard]] Answer<std::string> content(const jail::Fd& workdir, std::string_view id) const;
-  Answer<void> remove(const jail::Fd& workdir, std::string_view id);
-  // In the order of their making.
-  [[nodiscard]] std::vector<File> all() const;
-
- private:
   // What a file that was written again has not in common with what it was.
   struct Version {
     Version() = default;
@@ -48,6 +40,28 @@ class FileTable {
     std::int64_t changed_s = 0;
     std::int64_t changed_ns = 0;
   };
+  // Too large to be read within the call: to be hashed elsewhere, and told by hashed().
+  struct Unhashed {
+    std::string id;
+    Version version;
+    std::uint64_t size = 0;
+    jail::Fd file;
+  };
+  std::vector<Unhashed> take_unhashed() { return std::exchange(unhashed_, {}); }
+  // False: it is gone or has changed since.
+  bool hashed(const std::string& id, const Version& version, Digest digest);
+  void give_up(const std::string& id, const std::string& why);  // it stays without one
+
+  // Writes a file into the workdir. kInvalid for a name that is none, kTooLarge over max_file.
+  Answer<File> put(const jail::Fd& workdir, const std::string& name, std::string_view content,
+                   std::int64_t now);
+  [[nodiscard]] const File* find(std::string_view id) const;
+  [[nodiscard]] Answer<std::string> content(const jail::Fd& workdir, std::string_view id) const;
+  Answer<void> remove(const jail::Fd& workdir, std::string_view id);
+  // In the order of their making.
+  [[nodiscard]] std::vector<File> all() const;
+
+ private:
   struct Known {
     File file;
     Version version;
@@ -57,11 +71,15 @@ class FileTable {
   using Entries = std::map<std::string, Known>;  // by path below the workdir
   [[nodiscard]] Entries::const_iterator entry_of(std::string_view id) const;
 
+  void digest(Known& known, const jail::Fd& file, std::uint64_t& budget);
+  static void take(File& file, Digest digest);
+
   std::string container_id_;
   std::string workdir_;
   CollectLimits limits_;
   Entries known_;
   std::uint64_t last_order_ = 0;
+  std::vector<Unhashed> unhashed_;
 };
 
 // "cfile_" and the like, and 128 random bits in hex.

@@ -1,12 +1,16 @@
-// One-shot executions: a container of the tenant's, for one execution.
+// One-shot executions: a container that no list shows, for one execution.
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
 #include "runner/service/sessions.h"
 #include "runner/service_factory.h"
+#include "runner/text.h"
 
 namespace runner {
 namespace {
+
+constexpr std::uint64_t kMostContent = std::uint64_t{64} << 20U;
 
 // Stands for an execution whose container is still being made.
 class OnceHandle final : public ExecutionHandle {
@@ -52,36 +56,57 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
   container.memory = wish.memory;
   const auto state = std::make_shared<OnceHandle::State>();
   const auto shared = std::make_shared<OnceWish>(wish);
-  create(tenant, container, [this, tenant, shared, state, sink](const Answer<Container>& made) {
-    if (!made) return fail(sink, made.error());
-    const std::string id = made->id;
-    for (const auto& [name, content] : shared->files) {
-      const auto put = put_file(tenant, id, name, content);
-      if (put) continue;
-      (void)remove(tenant, id);
-      return fail(sink, put.error());
-    }
-    auto handle = execute(
-        tenant, id, std::move(shared->execute), [this, tenant, id, sink](const ExecutionEvent& e) {
-          const auto* finished = std::get_if<Finished>(&e);
-          if (finished == nullptr) return sink(e);
-          Finished with_content = *finished;
-          for (File& file : with_content.files)
-            if (auto bytes = content(tenant, id, file.id)) file.content = std::move(*bytes);
-          sink(with_content);
-          boost::asio::post(io_, [this, tenant, id, alive = std::weak_ptr(alive_)] {
-            if (!alive.expired()) (void)remove(tenant, id);
-          });
-        });
-    if (!handle) {
-      (void)remove(tenant, id);
-      return fail(sink, handle.error());
-    }
-    state->real = std::move(*handle);
-    if (state->interrupted) state->real->interrupt();
-    if (state->paused) state->real->pause();
-  });
+  create(tenant, container, Shown::kNever,
+         [this, tenant, shared, state, sink](const Answer<Container>& made) {
+           if (!made) return fail(sink, made.error());
+           const std::string id = made->id;
+           for (const auto& [name, content] : shared->files) {
+             const auto put = put_file(tenant, id, name, content);
+             if (put) continue;
+             (void)remove(tenant, id);
+             return fail(sink, put.error());
+           }
+           const auto tell = [this, tenant, id, sink,
+                              alive = std::weak_ptr(alive_)](const ExecutionEvent& event) {
+             const auto* finished = std::get_if<Finished>(&event);
+             if (finished == nullptr || alive.expired()) return sink(event);
+             const Finished last = with_content(tenant, id, *finished);
+             (void)remove(tenant, id);  // so that there is room again when its client hears of it
+             sink(last);
+           };
+           auto handle = execute(tenant, id, std::move(shared->execute), tell);
+           if (!handle) {
+             (void)remove(tenant, id);
+             return fail(sink, handle.error());
+           }
+           state->real = std::move(*handle);
+           if (state->interrupted) state->real->interrupt();
+           if (state->paused) state->real->pause();
+         });
   return std::make_unique<OnceHandle>(state);
+}
+
+// All of it is held in memory, several times over: files that need no room on disk must not need
+// any number of gigabytes here.
+Finished Sessions::with_content(const Tenant& tenant, const std::string& id, Finished finished) {
+  std::uint64_t left = kMostContent;
+  std::vector<File> files;
+  for (File& file : finished.files) {
+    const std::string name = file.path.substr(file.path.find_last_of('/') + 1);
+    if (file.bytes > left) {
+      finished.skipped.push_back({name, "the files of a one-shot execution may have " +
+                                            size_text(jail::Bytes{kMostContent}) +
+                                            " in all; use a container"});
+      continue;
+    }
+    if (auto bytes = content(tenant, id, file.id)) {
+      left -= std::min<std::uint64_t>(left, bytes->size());
+      file.content = std::move(*bytes);
+    }
+    files.push_back(std::move(file));
+  }
+  finished.files = std::move(files);
+  return finished;
 }
 
 std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home& home,
@@ -89,6 +114,7 @@ std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home&
   SessionsOptions sessions;
   sessions.default_policy = std::move(options.default_policy);
   sessions.metrics = options.metrics;
+  sessions.preloaded = std::move(options.preloaded);
   return std::make_unique<Sessions>(loop, home, std::move(sessions));
 }
 

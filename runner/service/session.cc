@@ -25,6 +25,12 @@ bool same_folder(const jail::Fd& one, const jail::Fd& other) {
          a.st_ino == b.st_ino;
 }
 
+// Nothing came into the jail, which stands: its prototype died, or no process could be made.
+bool is_passing(const jail::SetupError& error) {
+  return (error.step == jail::Step::kPrototype && error.error == ESRCH) ||
+         error.step == jail::Step::kFork;
+}
+
 CollectLimits limits_of(const policies::Policy& policy) {
   CollectLimits limits;
   limits.max_file = policy.files.max_file;
@@ -58,15 +64,17 @@ class Handle final : public ExecutionHandle {
 }  // namespace
 
 Session::Session(boost::asio::io_context& io, Launcher& launcher,
-                 std::shared_ptr<const SessionPlan> plan, const std::string& container_id,
-                 Events events)
+                 std::shared_ptr<const SessionPlan> plan, Hasher& hasher,
+                 const std::string& container_id, Events events)
     : io_(io),
       launcher_(launcher),
       plan_(std::move(plan)),
       events_(std::move(events)),
       files_(container_id, plan_->policy.files.workdir.path, limits_of(plan_->policy)),
+      hasher_(hasher),
       deadline_(io),
-      pressing_(io) {}
+      pressing_(io),
+      patience_(io) {}
 
 Session::~Session() {
   interpreter_.reset();
@@ -145,7 +153,9 @@ Answer<void> Session::interrupt() {
 }
 
 void Session::start_next() {
-  if (closed_ || running_ || queue_.empty() || !interpreter_ || !interpreter_->is_ready()) return;
+  if (closed_ || running_ || settling_ || queue_.empty() || !interpreter_ ||
+      !interpreter_->is_ready())
+    return;
   running_ = std::move(queue_.front());
   queue_.pop_front();
   if (running_->act == Act::kInterrupt) {
@@ -246,6 +256,7 @@ void Session::on_ended(const Result<jail::Ended>& how) {
                      "; variables are gone, files stay";
     outcome.state_preserved = false;
     finish(std::move(outcome));
+    if (closed_) return;  // by whom it was told
   }
   restart(how);
 }
@@ -256,10 +267,8 @@ void Session::restart(const Result<jail::Ended>& how) {
   constexpr int kMostRestarts = 150;
   constexpr std::chrono::milliseconds kPause{200};
   // While a prototype is being started anew, or we are short of descriptors, the jail stands.
-  const bool soon =
-      !how && (how.error().kind == ErrorKind::kHost ||
-               (how.error().setup && how.error().setup->step == jail::Step::kPrototype &&
-                how.error().setup->error == ESRCH));
+  const bool soon = !how && (how.error().kind == ErrorKind::kHost ||
+                             (how.error().setup && is_passing(*how.error().setup)));
   if (!how && (!soon || ++restarts_ > kMostRestarts)) {
     closed_ = true;
     return events_.lost(how.error());
@@ -289,46 +298,6 @@ void Session::join_again() {
 
 void Session::tell(const ExecutionEvent& event) {
   if (running_ && running_->sink) running_->sink(event);
-}
-
-void Session::finish(Outcome outcome) {
-  tell_early();
-  const std::shared_ptr<Execution> execution = std::exchange(running_, nullptr);
-  deadline_.cancel();
-  pressing_.cancel();
-  Finished finished;
-  FileTable::Changes changes =
-      files_.look(workdir_, std::chrono::duration_cast<std::chrono::seconds>(
-                                std::chrono::system_clock::now().time_since_epoch())
-                                .count());
-  finished.files = std::move(changes.files);
-  finished.skipped = std::move(changes.skipped);
-  finished.denied = explain_denied(std::exchange(denied_, {}), plan_->rule_of);
-  finished.outcome = std::move(outcome);
-  finished.expires_at = events_.touch ? events_.touch() : 0;
-  const auto self = shared_from_this();
-  if (execution->sink) std::exchange(execution->sink, nullptr)(finished);
-  if (interpreter_) interpreter_->resume();
-  start_next();
-}
-
-void Session::close(Word word, const std::string& text) {
-  const auto self = shared_from_this();
-  closed_ = true;
-  const auto end_as = [&](const std::shared_ptr<Execution>& execution) {
-    Finished finished;
-    finished.outcome.word = word;
-    finished.outcome.text = text;
-    finished.outcome.out = execution->out;
-    finished.outcome.err = execution->err;
-    if (execution->sink) std::exchange(execution->sink, nullptr)(finished);
-  };
-  if (const auto running = std::exchange(running_, nullptr)) end_as(running);
-  for (const auto& waiting : std::exchange(queue_, {})) end_as(waiting);
-  deadline_.cancel();
-  pressing_.cancel();
-  interpreter_.reset();
-  if (jail_id_ != 0) launcher_.close_jail(std::exchange(jail_id_, 0));
 }
 
 }  // namespace runner

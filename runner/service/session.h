@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,13 @@ class Session : public std::enable_shared_from_this<Session> {
   static constexpr std::size_t kMostQueued = 16;
 
   struct Events {
+    std::function<std::int64_t()> now;           // seconds since 1970
     std::function<std::int64_t()> touch;         // activity: returns the new expires_at
     std::function<void(const Error& why)> lost;  // its jail is gone, with all that was in it
   };
 
   Session(boost::asio::io_context& io, Launcher& launcher, std::shared_ptr<const SessionPlan> plan,
-          const std::string& container_id, Events events);
+          Hasher& hasher, const std::string& container_id, Events events);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -60,17 +62,20 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Takes an interpreter that is ready.
   void adopt(std::unique_ptr<Interpreter> interpreter);
-  // Ends everything: running and waiting executions finish as `word`.
+  // Ends everything: running and waiting executions finish as `word`, and are told from the loop.
   void close(Word word, const std::string& text);
 
   Answer<std::unique_ptr<ExecutionHandle>> execute(ExecuteWish wish, ExecutionSink sink);
   Answer<void> interrupt();
-  [[nodiscard]] bool is_busy() const { return running_ != nullptr || !queue_.empty(); }
+  [[nodiscard]] bool is_busy() const { return running_ || settling_ || !queue_.empty(); }
 
   FileTable& files() { return files_; }
+  // Has what the last look or upload left unhashed read elsewhere. Returns the ids of those files.
+  std::set<std::string> hash_rest();
   [[nodiscard]] const jail::Fd& workdir() const { return workdir_; }
 
   struct Execution;
+  struct Settling;
 
  private:
   friend struct Execution;
@@ -80,6 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static std::string order_of(const Execution& execution);
   static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
+  void take(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
   void tell_early();
   void on_usage(const jail::Ended& so_far);
@@ -88,6 +94,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void press();
   void while_it_runs(boost::asio::steady_timer& timer, void (*what)(Session&));
   void finish(Outcome outcome);
+  void conclude();
+  void fill_in_digests(Finished& finished);
   void tell(const ExecutionEvent& event);
   void restart(const Result<jail::Ended>& how);
   void join_again();
@@ -104,12 +112,16 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t jail_id_ = 0;
   std::deque<std::shared_ptr<Execution>> queue_;
   std::shared_ptr<Execution> running_;
+  std::shared_ptr<Settling> settling_;  // what has ended, while its files are hashed
+  Hasher& hasher_;
+  std::shared_ptr<char> hashing_ = std::make_shared<char>();  // the interest in what is hashed
   std::vector<jail::Denied> denied_;
   std::uint64_t last_number_ = 0;
   int restarts_ = 0;  // in a row
   bool closed_ = false;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer pressing_;
+  boost::asio::steady_timer patience_;
 };
 
 }  // namespace runner

@@ -30,7 +30,16 @@ std::uint64_t number_in(const json::object& frame, const char* key) {
 
 }  // namespace
 
+// A driver that asks waits for us: all that it wrote before this frame has been passed on by now.
 void Session::on_frame(const json::object& frame) {
+  const auto self = shared_from_this();  // a sink may let go of us
+  take(frame);
+  const std::uint64_t mark = number_in(frame, "mark");
+  if (mark != 0 && interpreter_)
+    interpreter_->answer(R"({"op":"passed","n":)" + std::to_string(mark) + "}");
+}
+
+void Session::take(const json::object& frame) {
   if (!running_ || running_->ended || number_in(frame, "id") != running_->number) return;
   Execution& execution = *running_;
   const std::string event = text_in(frame, "ev");

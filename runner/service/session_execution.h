@@ -1,8 +1,9 @@
-// What the files of Session share: session.cc (its life and its queue) and session_events.cc (what
-// an execution tells, and what is made of it). Theirs alone.
+// What the files of Session share: session.cc (its life and its queue), session_events.cc (what an
+// execution tells, and what is made of it), session_end.cc (its end). Theirs alone.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "runner/service/session.h"
@@ -26,6 +27,12 @@ struct Session::Execution {
   bool ended = false;
   std::string status;
   int code = 0;
+};
+
+struct Session::Settling {
+  std::shared_ptr<Execution> execution;
+  Finished finished;
+  std::set<std::string> unhashed;
 };
 
 }  // namespace runner

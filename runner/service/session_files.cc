@@ -11,7 +11,9 @@ Answer<File> Sessions::put_file(const Tenant& tenant, std::string_view id, const
   const auto found = live(tenant, id);
   if (!found) return tl::unexpected(found.error());
   Session& session = *(*found)->session;
-  return session.files().put(session.workdir(), name, content, seconds());
+  auto put = session.files().put(session.workdir(), name, content, seconds());
+  (void)session.hash_rest();
+  return put;
 }
 
 Answer<File> Sessions::copy_file(const Tenant& tenant, std::string_view id,
@@ -32,7 +34,10 @@ Answer<Listing<File>> Sessions::files(const Tenant& tenant, std::string_view id,
   const auto found = live(tenant, id);
   if (!found) return tl::unexpected(found.error());
   Session& session = *(*found)->session;
-  if (!session.is_busy()) (void)session.files().look(session.workdir(), seconds());
+  if (!session.is_busy()) {
+    (void)session.files().look(session.workdir(), seconds());
+    (void)session.hash_rest();
+  }
   return page_of(session.files().all(), page, [](const File& one) { return one.id; });
 }
 

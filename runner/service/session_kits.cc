@@ -46,6 +46,8 @@ Answer<std::shared_ptr<Sessions::Kit>> Sessions::make_kit(const policies::Policy
   if (kit->plan->command) return kit;
   kit->prototype =
       std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [this, raw = kit.get()] {
+        const bool is_news = raw->prototype->is_ready() || raw->prototype->is_hopeless();
+        if (is_news && options_.preloaded) options_.preloaded(preload_of(*raw));
         if (raw->prototype->is_hopeless()) return give_up(*raw);
         if (raw->prototype->is_up()) serve_waiting(*raw);
       });
@@ -105,6 +107,7 @@ Answer<std::shared_ptr<const SessionPlan>> Sessions::narrowed(Kit& kit, jail::By
 
 void Sessions::give(Kit& kit, Waiting to) {
   kit.waiting.push_back(std::move(to));
+  if (kit.prototype && kit.prototype->is_hopeless()) return give_up(kit);
   serve_waiting(kit);
 }
 
@@ -129,7 +132,28 @@ void Sessions::serve_waiting(Kit& kit) {
 // The prototype dies at each start: those who wait are told so.
 void Sessions::give_up(Kit& kit) {
   const Error why{ErrorKind::kHost, kit.prototype->trouble(), {}};
-  for (auto& to : std::exchange(kit.waiting, {})) to(tl::unexpected(why));
+  for (auto& to : std::exchange(kit.waiting, {}))
+    boost::asio::post(io_, [to = std::move(to), why] { to(tl::unexpected(why)); });
+}
+
+// An import error may name files of the host: then its kind is all that is told.
+Preload Sessions::preload_of(const Kit& kit) {
+  Preload preload;
+  preload.policy = kit.plan->policy.name;
+  preload.language = kit.plan->language;
+  preload.wanted = kit.plan->policy.interpreters.at(preload.language).preload;
+  if (kit.prototype->is_hopeless()) {
+    preload.state = Preload::State::kFailed;
+    preload.trouble = kit.prototype->trouble();
+  }
+  if (!kit.prototype->is_ready()) return preload;
+  preload.state = Preload::State::kReady;
+  for (const Missing& one : kit.prototype->missing()) {
+    const bool names_files = one.reason.find('/') != std::string::npos;
+    preload.missing.push_back(
+        {one.module, names_files ? one.reason.substr(0, one.reason.find(':')) : one.reason});
+  }
+  return preload;
 }
 
 // One at a time, and not in the way of the request that made room.

@@ -25,11 +25,13 @@ namespace runner {
 struct SessionsOptions {
   std::string default_policy = "standard";
   std::size_t warm = 4;  // joined, idle interpreters kept ready for each policy that is used
-  std::chrono::minutes most_idle{20};
   std::chrono::hours keep_expired{24};
   Metrics* metrics = nullptr;
-  // Tests move it.
+  std::function<void(const Preload&)> preloaded = {};
+  // Tests move them. Times are told by the first, and measured by the second: setting the clock
+  // makes nothing expire.
   std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
+  std::function<std::chrono::steady_clock::time_point()> steady = std::chrono::steady_clock::now;
 };
 
 class Sessions final : public Service {
@@ -41,7 +43,7 @@ class Sessions final : public Service {
   Sessions(Sessions&&) = delete;
   Sessions& operator=(Sessions&&) = delete;
 
-  // Everything that runs ends as `killed`, with this reason.
+  // Everything that runs ends as `killed`, with this reason, told from the loop.
   void shutdown(const std::string& why);
   // Expires what is due. Called by a timer; tests call it after moving the clock.
   void sweep();
@@ -66,12 +68,15 @@ class Sessions final : public Service {
                               std::string_view file_id) override;
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                            std::string_view file_id) override;
+  [[nodiscard]] std::vector<Preload> preloads() const override;
   [[nodiscard]] jail::Bytes max_file() const override;
 
  private:
   // A policy in use: its plan, its prototype, its idle interpreters, and who waits for one.
   struct Kit;
   struct Entry;
+  using Steady = std::chrono::steady_clock::time_point;
+  enum class Shown : std::uint8_t { kListed, kNever };  // kNever: a one-shot's
   using Waiting = std::function<void(Result<std::unique_ptr<Interpreter>>)>;
 
   Answer<std::shared_ptr<Kit>> kit_for(const std::string& policy, const std::string& language);
@@ -81,7 +86,12 @@ class Sessions final : public Service {
   std::shared_ptr<const SessionPlan> make_plan(const policies::Policy& policy,
                                                const std::string& language, Kit* kit,
                                                Refusal& refusal);
+  void create(const Tenant& tenant, const ContainerWish& wish, Shown shown,
+              const ContainerDone& done);
+  Finished with_content(const Tenant& tenant, const std::string& id, Finished finished);
+  static Preload preload_of(const Kit& kit);
   Result<void> start_spawner();
+  void revive();
   void lose_spawner(const Error& why);
   void give(Kit& kit, Waiting to);
   void refill(Kit& kit);
@@ -95,13 +105,18 @@ class Sessions final : public Service {
   void open(const std::shared_ptr<Entry>& entry, std::unique_ptr<Interpreter> interpreter);
   std::int64_t touch(Entry& entry);
   void expire(Entry& entry, const std::string& why);
+  [[nodiscard]] Container told(const Entry& entry) const;
   [[nodiscard]] std::int64_t seconds() const;
+  [[nodiscard]] std::int64_t clock_offset() const;
 
   boost::asio::io_context& io_;
   const Home home_;
   SessionsOptions options_;
   tl::expected<policies::Library, policies::Error> library_;
   std::unique_ptr<Launcher> launcher_;
+  std::chrono::steady_clock::time_point spawner_since_;
+  boost::asio::steady_timer reviving_;
+  Hasher hasher_;
   std::optional<Error> spawner_trouble_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Kit>> kits_;  // policy, language
   std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;        // by id

@@ -63,8 +63,11 @@ struct Sessions::Entry {
   std::shared_ptr<Kit> kit;
   std::shared_ptr<const SessionPlan> plan;
   std::shared_ptr<Session> session;
-  std::int64_t dies_at = 0;
-  std::int64_t expired_at = 0;
+  Shown shown = Shown::kListed;
+  Steady idle_until;
+  Steady dies_at;
+  Steady expired_at;
+  std::int64_t clock_offset = 0;  // of the wall clock, in seconds, when expires_at was told
   std::uint64_t order = 0;
 };
 

@@ -56,20 +56,18 @@ void Channel::wait_to_read() {
 }
 
 void Channel::read_some() {
+  // Once a turn: a flood of small frames must not keep the loop from everybody else.
   std::array<char, 65536> buffer;
-  for (;;) {
-    const ssize_t n = ::read(socket_.native_handle(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return wait_to_read();
-    if (n <= 0) return fail("the driver has closed its channel");
-    in_.append(buffer.data(), static_cast<std::size_t>(n));
-    if (!take_frames()) return;
-    if (static_cast<std::size_t>(n) < buffer.size()) return wait_to_read();
-  }
+  const ssize_t n = ::read(socket_.native_handle(), buffer.data(), buffer.size());
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return wait_to_read();
+  if (n <= 0) return fail("the driver has closed its channel");
+  in_.append(buffer.data(), static_cast<std::size_t>(n));
+  if (take_frames()) wait_to_read();
 }
 
 bool Channel::take_frames() {
-  const auto self = shared_from_this();  // an event may let go of us
+  const auto self = shared_from_this();  // an event may let go of us, and of what we call
+  const auto frame = events_.frame;
   std::size_t at = 0;
   while (!stopped_ && !paused_ && in_.size() - at >= kHead) {
     const std::size_t length = length_of(in_.substr(at, kHead));
@@ -82,7 +80,7 @@ bool Channel::take_frames() {
                                           error, {}, strict);
     at += kHead + length;
     if (error || !value.is_object()) return fail("a frame that is no JSON object"), false;
-    if (events_.frame) events_.frame(value.as_object());
+    if (frame) frame(value.as_object());
   }
   in_.erase(0, at);
   return !stopped_ && !paused_;

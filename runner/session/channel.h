@@ -41,6 +41,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   bool send(const std::string& json);
   // Likewise, for a driver that reads no frames (bash).
   bool send_raw(const std::string& bytes);
+  // The driver has not yet read all that was sent.
+  [[nodiscard]] bool is_writing() const { return writing_; }
 
  private:
   void wait_to_read();

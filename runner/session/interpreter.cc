@@ -100,18 +100,19 @@ void Interpreter::on_frame(const boost::json::object& frame) {
   if (!ready_) {
     if (event == nullptr || !event->is_string() || event->get_string() != "ready") return;
     ready_ = true;
-    if (events_.ready) events_.ready();
+    // Copies, here and below: what is called may let go of us, and of itself.
+    if (const auto ready = events_.ready) ready();
     return;
   }
-  if (events_.frame) events_.frame(frame);
+  if (const auto take = events_.frame) take(frame);
 }
 
 void Interpreter::on_denied(std::vector<jail::Denied> denied) {
-  if (events_.denied) events_.denied(std::move(denied));
+  if (const auto take = events_.denied) take(std::move(denied));
 }
 
 void Interpreter::on_usage(const jail::Ended& so_far) {
-  if (events_.usage) events_.usage(so_far);
+  if (const auto take = events_.usage) take(so_far);
 }
 
 void Interpreter::on_ended(const jail::Ended& ended) {
@@ -168,8 +169,8 @@ bool Interpreter::read_from(Pipe& pipe, std::size_t most) {
     return false;
   }
   const std::weak_ptr alive = alive_;
-  if (events_.output)
-    events_.output(pipe.stream, std::string_view(buffer.data(), static_cast<std::size_t>(n)));
+  if (const auto take = events_.output)
+    take(pipe.stream, std::string_view(buffer.data(), static_cast<std::size_t>(n)));
   return !alive.expired();
 }
 

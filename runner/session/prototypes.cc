@@ -47,7 +47,16 @@ PrototypeKeeper::PrototypeKeeper(boost::asio::io_context& io, Launcher& launcher
       changed_(std::move(changed)),
       timer_(io) {}
 
+void PrototypeKeeper::restart() {
+  ready_ = up_ = false;
+  if (const auto started = start(); !started) {
+    trouble_ = started.error().text;
+    start_again();
+  }
+}
+
 Result<void> PrototypeKeeper::start() {
+  timer_.cancel();  // it may have died just before its spawner did
   std::vector<jail::Fd> files;
   for (const std::string& path :
        {home_.share + "/interpreters/prototype.zip", home_.join_library}) {
@@ -144,11 +153,7 @@ void PrototypeKeeper::start_again() {
   const int doubled = std::min(failures_++, kMost);
   timer_.expires_after(std::chrono::milliseconds(100 << doubled));
   timer_.async_wait([this, alive = std::weak_ptr(alive_)](const boost::system::error_code& error) {
-    if (error || alive.expired()) return;
-    if (const auto started = start(); !started) {
-      trouble_ = started.error().text;
-      start_again();
-    }
+    if (!error && !alive.expired() && !up_) restart();
   });
 }
 

@@ -30,6 +30,8 @@ class PrototypeKeeper {
                   const policies::Policy& policy, std::function<void()> changed);
 
   Result<void> start();
+  // The spawner has died, and it with it: starts anew, now or when that is possible.
+  void restart();
   // The launcher's news.
   void ended(std::uint32_t id, int wait_status);
 

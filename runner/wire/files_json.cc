@@ -16,10 +16,12 @@ json::object file_object(const File& file) {
                       {"container_id", file.container_id}};
   for (auto& member : path_object(file.path)) object.insert(member);
   object["source"] = is_users ? "user" : "assistant";
-  if (file.sha256.empty())
-    object["sha256"] = nullptr;  // not computed: service.h says when
-  else
+  if (file.sha256.empty()) {
+    object["sha256"] = nullptr;
+    object["sha256_note"] = to_utf8(file.sha256_note);
+  } else {
     object["sha256"] = file.sha256;
+  }
   if (file.content) object["content_base64"] = base64(*file.content);
   return object;
 }

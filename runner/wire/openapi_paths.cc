@@ -74,7 +74,7 @@ constexpr const char* kText = R"json(
  "/v1/containers/{container_id}/files/{file_id}/content":{"get":{"operationId":"getContent","summary":"A file's bytes, always as an attachment.",
    "parameters":[{"name":"container_id","in":"path","required":true,"schema":{"type":"string"}},
     {"name":"file_id","in":"path","required":true,"schema":{"type":"string"}}],
-   "responses":{"200":{"description":"done","content":{"application/octet-stream":{"schema":{"type":"string"}}}},
+   "responses":{"200":{"description":"done","content":{"*/*":{"schema":{"type":"string"}}}},
     "default":{"description":"an error",
      "content":{"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}}}}},
  "/v1/containers/{container_id}/execute":{"post":{"operationId":"execute","summary":"Runs code in a container, behind what runs there already.",

@@ -1,5 +1,6 @@
 #include "runner/wire/server_json.h"
 
+#include "runner/text.h"
 #include "runner/wire/request_fields.h"
 
 namespace runner::wire {
@@ -34,6 +35,23 @@ json::object policy_object(const policies::Policy& policy, const std::string& de
           {"weakenings", std::move(weakenings)}};
 }
 
+json::object preload_object(const Preload& preload) {
+  const char* state = preload.state == Preload::State::kReady    ? "ready"
+                      : preload.state == Preload::State::kFailed ? "failed"
+                                                                 : "starting";
+  json::array wanted;
+  for (const std::string& module : preload.wanted) wanted.push_back(json::value(module));
+  json::array missing;
+  for (const Preload::Missing& one : preload.missing)
+    missing.push_back(
+        json::object{{"module", to_utf8(one.module)}, {"reason", to_utf8(one.reason)}});
+  return {{"policy", preload.policy},
+          {"language", preload.language},
+          {"state", state},
+          {"wanted", std::move(wanted)},
+          {"missing", std::move(missing)}};
+}
+
 }  // namespace
 
 std::string policies_json(std::span<const policies::Policy> policies,
@@ -45,7 +63,9 @@ std::string policies_json(std::span<const policies::Policy> policies,
   return to_ascii(json::object{{"object", "list"}, {"data", std::move(data)}});
 }
 
-std::string capabilities_json(const Capabilities& capabilities) {
+std::string capabilities_json(const Capabilities& capabilities, std::span<const Preload> preloads) {
+  json::array preload;
+  for (const Preload& one : preloads) preload.push_back(preload_object(one));
   json::array languages;
   for (const std::string& language : capabilities.languages) {
     languages.push_back(json::value(language));
@@ -60,6 +80,7 @@ std::string capabilities_json(const Capabilities& capabilities) {
                                {"default_policy", capabilities.default_policy},
                                {"languages", std::move(languages)},
                                {"max_file_bytes", capabilities.max_file_bytes},
+                               {"preload", std::move(preload)},
                                {"host", std::move(host)}});
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policies/policy.h"
+#include "runner/service.h"
 
 namespace runner::wire {
 
@@ -28,6 +29,8 @@ struct Capabilities {
   std::vector<Capability> host;
 };
 
-std::string capabilities_json(const Capabilities& capabilities);
+// "preload": [{"policy", "language", "state": "starting" | "ready" | "failed", "wanted": [MODULE],
+// "missing": [{"module", "reason"}]}] beside the rest.
+std::string capabilities_json(const Capabilities& capabilities, std::span<const Preload> preloads);
 
 }  // namespace runner::wire

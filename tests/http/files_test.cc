@@ -108,6 +108,10 @@ TEST_CASE("a file that is there already is copied by its id") {
   const std::string file_id(made.json().at("id").as_string());
   const std::string wish = R"({"file_id":")" + file_id + R"("})";
   CHECK(path_of(client.call("POST", "/v1/containers/" + other + "/files", wish)) == "/mnt/data/a");
+  // As OpenAI's client says it.
+  CHECK(path_of(put_form(client, other, "form-data; name=\"file_id\"", file_id)) == "/mnt/data/a");
+  CHECK(put_form(client, other, "form-data; name=\"file_id\"", "cfile_x").status == 404);
+  CHECK(put_form(client, other, "form-data; name=\"other\"", "x").status == 400);
   const Response unknown =
       client.call("POST", "/v1/containers/" + other + "/files", R"({"file_id":"cfile_x"})");
   CHECK(unknown.status == 404);

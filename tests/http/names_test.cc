@@ -36,6 +36,19 @@ TEST_CASE("header values with parameters") {
   }
 }
 
+TEST_CASE("types by the name's ending, and none that a browser would run") {
+  CHECK(content_type_of("a.csv") == "text/csv");
+  CHECK(content_type_of("a.b.PNG") == "image/png");
+  CHECK(content_type_of("report.pdf") == "application/pdf");
+  CHECK(content_type_of("t.xlsx") ==
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet");
+  for (const char* name : {"", "csv", "a.", "a.html", "a.HTM", "a.svg", "a.xhtml", "a.xml", "a.js",
+                           "a.mjs", "a.wasm", "a.csv.exe", "a.csv\n", "a.csv "}) {
+    CAPTURE(name);
+    CHECK(content_type_of(name) == "application/octet-stream");
+  }
+}
+
 TEST_CASE("Content-Disposition, written") {
   CHECK(attachment("a.txt") == "attachment; filename=\"a.txt\"");
   CHECK(attachment("a b\".txt") ==

@@ -148,7 +148,7 @@ Response Client::call(const std::string& method, const std::string& target, cons
 ServerUnderTest::ServerUnderTest(const Change& change, const std::string& listen) {
   runner::http::ServerOptions options;
   options.policies_json = R"({"object":"list","data":[]})";
-  options.capabilities_json = R"({"object":"capabilities"})";
+  options.capabilities.version = "1.2.3";
   if (change) change(options);
   const auto address = runner::http::parse_address(listen);
   auto server = runner::http::Server::listen(loop, service, metrics, *address, std::move(options));

@@ -37,6 +37,8 @@ class Wires:
     def __init__(self, end, out, err):
         self.end = end
         self.read = {out: bytearray(), err: bytearray()}
+        self._out, self._err = out, err
+        self.order = []  # frames, and how much of stdout and stderr had come by then
         self._buffer = b""
         self._open = {end.fileno(), out, err}
         for fd in (out, err):
@@ -70,7 +72,13 @@ class Wires:
             return None
         end = 4 + struct.unpack("<I", self._buffer[:4])[0]
         data, self._buffer = self._buffer[4:end], self._buffer[end:]
-        return json.loads(data.decode("ascii"))
+        frame = json.loads(data.decode("ascii"))
+        for fd in self._open & set(self.read):
+            self._drain(fd)
+        self.order.append((frame["ev"], len(self.read[self._out]), len(self.read[self._err])))
+        if "mark" in frame:
+            self.end.sendall(frame_of({"op": "passed", "n": frame.pop("mark")}))
+        return self.frame() if frame["ev"] == "mark" else frame
 
     def receive(self):
         """The next frame; EOFError at the end."""

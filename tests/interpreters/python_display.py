@@ -2,7 +2,10 @@
 
 import base64
 import json
+import os
+import signal
 import struct
+import time
 import unittest
 
 from drivers import DriverTest, has
@@ -134,6 +137,66 @@ class Figures(DriverTest):
         self.assertIn("<td>x</td>", data["text/html"])
         self.assertEqual(data["text/plain"].splitlines()[1].split(), ["0", "1", "x"])
         self.assertEqual(list(self.run_code("pd.Series([1])").results[0]["data"]), ["text/plain"])
+
+
+class Order(DriverTest):
+    """The host drains the pipes before it handles a frame: what it has then is what came before."""
+
+    def order(self, code):
+        self.driver.channel.order.clear()
+        self.assertEqual(self.run_code(code).status, "ok")
+        return [(ev, out, err) for ev, out, err in self.driver.channel.order if ev in ("result", "mark")]
+
+    def test_what_follows_a_result_waits_for_it(self):
+        code = "import os, sys\nfor i in range(200):\n    os.write(1, b'a')\n    display(i)\n    os.write(2, b'b')"
+        self.assertEqual(self.order(code), [("result", i + 1, i) for i in range(200)])
+        self.assertEqual(self.order("for i in range(9):\n    display(i)\n    os.system('echo -n 123')"),
+                         [("result", 3 * i, 0) for i in range(9)])
+
+    def test_stdout_and_stderr_take_turns(self):
+        code = "import sys\nfor i in range(100):\n    print('out')\n    print('err', file=sys.stderr)"
+        order = self.order(code)
+        self.assertEqual(order, [("mark", 4 * ((i + 2) // 2), 4 * ((i + 1) // 2)) for i in range(199)])
+        self.assertEqual(self.order("print('a', end='')\nprint('b', file=sys.stderr)\nprint('c', end='')"), [("mark", 0, 0), ("mark", 0, 2)])
+        self.assertEqual(self.order("import os\nos.system('echo a')\nprint('b', file=sys.stderr)"), [("mark", 2, 0)])
+        self.assertEqual(self.order("for i in range(50): print(i)\n7"), [("result", 140, 0)])
+
+    def test_turns_cost_no_more_than_a_thousand_waits(self):
+        order = self.order("import sys\nfor i in range(3000):\n    print('o')\n    print('e', file=sys.stderr)")
+        self.assertEqual(len(order), 1000)
+        self.assertEqual(self.run_code("1").value, "1")
+
+    def test_threads_and_children_do_not_wait(self):
+        code = ("import os, sys, threading\ndef work():\n    for i in range(200):\n        print('o')\n        print('e', file=sys.stderr)\n"
+                "        display(i)\nts = [threading.Thread(target=work) for _ in range(4)]\nfor t in ts: t.start()\nwork()\nfor t in ts: t.join()")
+        reply = self.run_code(code)
+        self.assertEqual((reply.status, len(reply.results)), ("ok", 1000))
+        self.assertEqual((reply.out.count("o"), reply.err.count("e")), (1000, 1000))
+        reply = self.run_code("if os.fork() == 0:\n    work()\n    os._exit(0)\nos.wait()[1]")
+        self.assertEqual((reply.value, reply.err.count("e")), ("0", 200))
+        self.lives()
+
+    def test_interrupts_while_it_waits(self):
+        self.run_code("import sys")
+        for turn in range(60):
+            self.driver.send("while True:\n    print('o')\n    print('e', file=sys.stderr)\n    display(1)")
+            while self.driver.channel.receive()["ev"] != "begin":
+                pass
+            time.sleep(turn % 6 / 1000)
+            os.killpg(self.driver.process.pid, signal.SIGINT)
+            self.assertEqual(self.driver.finish().status, "interrupted")
+        self.run_code("import signal\ndef late(*a): raise TimeoutError('late')\nsignal.signal(signal.SIGALRM, late)")
+        for turn in range(60):
+            self.fails("signal.setitimer(signal.ITIMER_REAL, 0.0%02d, 0.2)\nwhile True: display(1)" % (turn % 20 + 1), "TimeoutError")
+        self.lives()
+
+    def test_requests_may_come_before_the_answer(self):
+        self.driver.send("for i in range(20): display(i)")
+        self.driver.send("1 + 1")
+        self.driver._number = 1
+        self.assertEqual(len(self.driver.finish().results), 20)
+        self.driver._number = 2
+        self.assertEqual(self.driver.finish().value, "2")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 // Files of a container: put in, made and changed by code, handed out, and what is never handed out.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/sessions/sessions_under_test.h"
 
 using namespace sessions_test;
 using namespace runner;
+using namespace std::chrono_literals;
 using Kind = Refusal::Kind;
 using Source = File::Source;
 
@@ -119,6 +121,87 @@ TEST_CASE("only regular files are handed out, and never what a link leads to") {
   CHECK(over.has_value() == !contains(swap, "mkdir"));
   if (over) CHECK(test.content(id, over->id) == "again");
   test.until([&] { return running->is_over; });
+}
+
+TEST_CASE("every file has a sha256, however large, and the loop serves others meanwhile") {
+  require_jails();
+  SessionsUnderTest test("[files]\nworkdir = { size = \"256M\" }\n");
+  const std::string id = test.open();
+  const std::string other = test.open();
+  CHECK(test.run(other, "1").value() == "1");
+  const auto told =
+      test.begin(id, {"import hashlib\nfor i in range(3):\n  d = bytes([i]) * (29 << 20)\n"
+                      "  open(f'f{i}', 'wb').write(d)\n  print(hashlib.sha256(d).hexdigest())"});
+  test.until([&] { return std::count(told->out.begin(), told->out.end(), '\n') == 3; });
+  std::chrono::milliseconds longest{0};
+  auto last = std::chrono::steady_clock::now();
+  test.until([&] {
+    const auto now = std::chrono::steady_clock::now();
+    longest = std::max(longest, std::chrono::duration_cast<std::chrono::milliseconds>(now - last));
+    last = now;
+    return told->is_over;
+  });
+  REQUIRE(told->finished.files.size() == 3);
+  for (int i = 0; i < 3; ++i) {
+    const File* file = told->file("f" + std::to_string(i));
+    REQUIRE(file != nullptr);
+    CHECK(file->bytes == std::uint64_t{29} << 20U);
+    CHECK(file->sha256 == told->out.substr(static_cast<std::size_t>(i) * 65, 64));
+    CHECK(file->sha256_note.empty());
+  }
+  WARN("the loop's longest turn: " << longest.count() << " ms");
+  CHECK(test.run(id, "1").finished.files.empty());
+}
+
+TEST_CASE("an upload of many megabytes is answered before it is hashed, and then is") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  const std::string content(std::size_t{8} << 20U, 'a');
+  const File file = put(test, id, "large", content);
+  CHECK(file.sha256.empty());
+  CHECK(file.sha256_note == "it is being computed");
+  test.until([&] { return !test.service->file("", id, file.id)->sha256.empty(); });
+  CHECK(test.service->file("", id, file.id)->sha256 ==
+        "ad97f87076920684e2ca66fc44e5d322797dc9d64706b174e51b5d0828937043");
+  CHECK(test.content(id, file.id) == content);
+}
+
+TEST_CASE("a file that is written while it is read says so, and delays nobody for long") {
+  require_jails();
+  SessionsUnderTest test("[files]\nworkdir = { size = \"256M\" }\n");
+  const std::string id = test.open();
+  // Sizes that no read would come to the end of, in between those that are looked at.
+  const auto told = test.begin(
+      id, {"import os\nf = os.open('moving', os.O_CREAT | os.O_RDWR)\n"
+           "os.ftruncate(f, 20 << 20)\nif os.fork() == 0:\n  os.setsid()\n"
+           "  for i in range(1 << 30):\n    os.ftruncate(f, 20 << 20)\n"
+           "    os.ftruncate(f, 1 << 60 if i % 2 else 10 << 20)\n    os.ftruncate(f, 20 << 20)\n"
+           "    os.pwrite(f, b'x', i % 1000)\n"
+           "print('go')"});
+  test.until([&] { return told->is_over; }, 40s);
+  CHECK(std::string(told->word()) == "ok");
+  const File* file = told->file("moving");
+  if (file != nullptr) CHECK(file->sha256.empty() == !file->sha256_note.empty());
+  if (file == nullptr) CHECK_FALSE(told->skipped("moving").empty());
+  CHECK(test.run(id, "7").value() == "7");
+}
+
+TEST_CASE("a container deleted while its files are read: its client is told the end it had") {
+  require_jails();
+  SessionsUnderTest test("[files]\nworkdir = { size = \"512M\" }\n");
+  const std::string id = test.open();
+  const auto told = test.begin(
+      id, {"for i in range(16):\n  open(f'f{i}', 'wb').truncate(29 << 20)\nprint('go')"});
+  test.until([&] { return contains(told->out, "go"); });
+  const auto waits = test.begin(id, {"1"});
+  test.pass(50ms);
+  REQUIRE(test.service->remove("", id));
+  CHECK_FALSE(waits->is_over);  // never from inside the call
+  test.until([&] { return told->is_over && waits->is_over; });
+  const std::string word = told->word();
+  CHECK((word == "ok" || word == "killed"));
+  CHECK(std::string(waits->word()) == "killed");
 }
 
 TEST_CASE("files over max_file and more than outputs are left out, and said") {

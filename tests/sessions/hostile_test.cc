@@ -78,6 +78,10 @@ TEST_CASE("a forged end ends the execution, and its code can not hold up the nex
   const Told next = test.run(id, Code{"1", 500ms});
   CHECK(std::chrono::steady_clock::now() - start < 5s);
   CHECK((next.kept() || std::string(next.word()) == "timed_out"));
+  // The ends that were still on their way may have ended that one too.
+  std::string value;
+  for (int i = 0; i < 60 && value != "1"; ++i) value = test.run(id, Code{"1", 500ms}).value();
+  CHECK(value == "1");
   check_works(test, id);
 }
 
@@ -100,6 +104,43 @@ TEST_CASE("an endless flood is cut, said, and costs us no memory") {
   ::getrusage(RUSAGE_SELF, &after);
   CHECK(after.ru_maxrss - before.ru_maxrss < (support::kSanitized ? 1024L : 128L) * 1024);  // KiB
   check_works(test, id);
+}
+
+TEST_CASE("a flood of the smallest frames keeps nobody else from being served") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  const std::string other = test.open();
+  CHECK(test.run(other, "1").value() == "1");
+  const std::string one = GENERATE("b'\\x02\\x00\\x00\\x00{}'", "frame(ev='mark', id=1, mark=7)",
+                                   "frame(ev='result', id=1, data={})");
+  const auto flood = test.begin(
+      id, Code{std::string(kForge) + "b = " + one + " * 2000\nwhile 1: os.write(3, b)", 1s});
+  for (int i = 0; i < 20; ++i) CHECK(test.run(other, Code{"6 * 7", 10s}).value() == "42");
+  test.until([&] { return flood->is_over; });
+  CHECK(std::string(flood->word()) == "timed_out");
+  check_works(test, id);
+}
+
+TEST_CASE("frames after the close of the other side go nowhere, and end nothing else") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  const std::string other = test.open();
+  // Its child holds the channel open, and writes to it when the driver is long dead.
+  const Told told = test.run(
+      id, Code{std::string(kForge) +
+                   "import socket\nkeep = os.dup(3)\nif os.fork() == 0:\n"
+                   "  os.setsid()\n  time.sleep(0.2)\n  for i in range(100):\n"
+                   "    os.write(keep, frame(ev='end', id=2, status='ok'))\n  os._exit(0)\n"
+                   "socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)",
+               3s});
+  const std::string word = told.word();
+  CHECK((word == "exited" || word == "killed" || word == "signalled"));
+  CHECK_FALSE(told.kept());
+  test.pass(400ms);
+  check_works(test, id);
+  check_works(test, other);
 }
 
 TEST_CASE("a slow client stops the flood, and gets its outcome") {
@@ -141,6 +182,117 @@ TEST_CASE("a process that stays behind does not hold up the end, and dies with t
   test.run(id, "1");
   REQUIRE(test.service->remove("", id));
   test.pass(200ms);
+}
+
+TEST_CASE("an interpreter on its way when its prototype dies comes from the next, to its files") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(std::string(test.run(id, "open('f', 'a').write('y');").word()) == "ok");
+    // Stopped, it leaves the order unserved; killed, it takes the order along.
+    test.pass(200ms);
+    const auto before = descendants("--join=");
+    REQUIRE_FALSE(before.empty());
+    ::kill(before.front(), SIGSTOP);
+    CHECK(std::string(test.run(id, "import os; os._exit(1)").word()) == "exited");
+    test.pass(50ms);
+    ::kill(before.front(), SIGKILL);
+    const Told next = test.run(id, "open('f').read()");
+    CHECK(next.value() == "'" + std::string(static_cast<std::size_t>(i) + 1, 'y') + "'");
+  }
+  CHECK(test.service->find("", id)->status == Container::Status::kRunning);
+}
+
+TEST_CASE("a prototype and its spawner that die together are followed by one of each") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  test.pass(200ms);
+  const auto prototypes = descendants("--join=");
+  const auto spawners = descendants("sandglass-spawner");
+  REQUIRE_FALSE(prototypes.empty());
+  REQUIRE_FALSE(spawners.empty());
+  ::kill(prototypes.front(), SIGKILL);
+  // Long enough that its death is known, not so long that it is followed already.
+  test.until([&] { return descendants("--join=").front() != prototypes.front(); });
+  ::kill(spawners.front(), SIGKILL);
+  test.until([&] { return test.service->find("", id)->status == Container::Status::kExpired; });
+  test.until([&] { return test.create().has_value(); });
+  test.pass(1s);
+  int parents =
+      0;  // prototypes are the spawner's children outside of any jail: not in a new pid namespace
+  for (const pid_t pid : descendants("--join=")) parents += in_our_pid_namespace(pid) ? 1 : 0;
+  CHECK(parents == 1);
+}
+
+TEST_CASE("whoever is told of an end may call the service from there") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  const std::string other = test.open();
+  int ends = 0;
+  const auto end = [&](const ExecutionEvent& event) {
+    if (!std::holds_alternative<Finished>(event)) return;
+    ++ends;
+    (void)test.service->remove("", id);
+    (void)test.service->remove("", other);
+    test.service->sweep();
+  };
+  const auto start = [&](const std::string& container, const std::string& code) {
+    ExecuteWish wish;
+    wish.code = code;
+    return test.service->execute("", container, wish, end);
+  };
+  SECTION("of code that comes to its end") {
+    const auto first = start(id, "1");
+    const auto second = start(id, "2");
+    const auto third = start(other, "import time; time.sleep(60)");
+    test.until([&] { return ends == 3; });
+  }
+  SECTION("of an interpreter that dies") {
+    const auto first = start(id, "import os; os._exit(1)");
+    const auto second = start(id, "2");
+    test.until([&] { return ends == 2; });
+    test.pass(300ms);  // nothing is started for who is gone
+  }
+  SECTION("of a container that is deleted, and of others") {
+    const auto first = start(id, "import time; time.sleep(60)");
+    const auto second = start(other, "import time; time.sleep(60)");
+    test.pass(100ms);
+    REQUIRE(test.service->remove("", id));
+    CHECK(ends == 0);
+    test.until([&] { return ends == 2; });
+  }
+  SECTION("of containers that expire") {
+    const auto first = start(id, "import time; time.sleep(60)");
+    const auto second = start(other, "import time; time.sleep(60)");
+    test.pass(100ms);
+    test.move_clock(std::chrono::hours(1000));
+    CHECK(ends == 0);
+    test.until([&] { return ends == 2; });
+  }
+  SECTION("of a service that shuts down") {
+    const auto first = start(id, "import time; time.sleep(60)");
+    const auto second = start(other, "import time; time.sleep(60)");
+    test.pass(100ms);
+    test.service->shutdown("it is over");
+    CHECK(ends == 0);
+    test.until([&] { return ends == 2; });
+  }
+  SECTION("of output, in the middle") {
+    bool gone = false;
+    ExecuteWish wish;
+    wish.code = "while 1: print('x' * 1000); display(1)";
+    const auto handle = test.service->execute("", id, wish, [&](const ExecutionEvent& event) {
+      if (std::holds_alternative<Output>(event) && !std::exchange(gone, true))
+        (void)test.service->remove("", id);
+      if (std::holds_alternative<Finished>(event)) ++ends;
+    });
+    test.until([&] { return ends == 1; });
+  }
+  CHECK(test.service->find("", id).error().kind == Refusal::Kind::kNotFound);
+  CHECK(test.run(test.open(), "6 * 7").value() == "42");
 }
 
 TEST_CASE("a prototype's death is mended, and sessions live on") {

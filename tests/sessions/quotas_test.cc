@@ -73,6 +73,20 @@ TEST_CASE("a container expires at exactly its idle time, and is listed for a day
   CHECK(leftovers.found() == "");
 }
 
+TEST_CASE("the policy says for how long a container may be idle, at most") {
+  require_jails();
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nidle = \"45m\"\n");
+  CHECK(test.create()->idle == 45min);
+  ContainerWish wish;
+  wish.idle = 46min;
+  CHECK(test.create(wish).error().kind == Refusal::Kind::kInvalid);
+  CHECK(contains(test.create(wish).error().text, "from 1 to 45"));
+  wish.idle = 30min;
+  const auto made = test.create(wish);
+  REQUIRE(made);
+  CHECK(made->expires_at == made->created_at + 1800);
+}
+
 TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
   require_jails();
   SessionsUnderTest test;
@@ -105,6 +119,85 @@ TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
             1200);
   test.move_clock(1200s);
   CHECK(status_of(test, id) == Status::kExpired);
+}
+
+TEST_CASE("setting the clock makes nothing expire, and nothing live on") {
+  require_jails();
+  SessionsUnderTest test;
+  const auto made = test.create();
+  REQUIRE(made);
+  const std::string& id = made->id;
+  const auto told = test.begin(id, {"import time; time.sleep(0.3); 'done'"});
+  const auto jump = GENERATE(std::chrono::hours(1000), std::chrono::hours(-1000));
+  test.set_clock(jump);
+  CHECK(status_of(test, id) == Status::kRunning);
+  test.until([&] { return told->is_over; });
+  CHECK(told->value() == "'done'");
+  const auto wall = [&] {
+    return std::chrono::duration_cast<std::chrono::seconds>(test.now.time_since_epoch()).count();
+  };
+  CHECK(told->finished.expires_at == wall() + 1200);
+  test.set_clock(-jump);
+  CHECK(test.service->list("", {}, "")->data.at(0).expires_at == wall() + 1200);
+  test.move_clock(1199s);
+  test.set_clock(jump);
+  CHECK(status_of(test, id) == Status::kRunning);
+  CHECK(test.service->list("", {}, "")->data.at(0).expires_at == wall() + 1);
+  test.move_clock(1s);
+  CHECK(status_of(test, id) == Status::kExpired);
+  test.set_clock(-jump);
+  test.move_clock(24h - 1s);
+  CHECK(test.service->find("", id).has_value());
+  test.move_clock(1s);
+  CHECK(test.service->find("", id).error().kind == Refusal::Kind::kNotFound);
+}
+
+TEST_CASE("files bear the time of the clock that is told") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  test.set_clock(std::chrono::hours(100));
+  const auto wall =
+      std::chrono::duration_cast<std::chrono::seconds>(test.now.time_since_epoch()).count();
+  CHECK(test.run(id, "open('f', 'w').close()").finished.files.at(0).created_at == wall);
+}
+
+TEST_CASE("a one-shot execution's container is in no list, and counts while it runs") {
+  require_jails();
+  SessionsUnderTest test(std::string(SessionsUnderTest::kOwn) + "[session]\nmax_sessions = 1\n");
+  OnceWish wish;
+  wish.execute.code = "print('go'); import time; time.sleep(0.2); open('f', 'w').write('abc')";
+  std::string out;
+  std::optional<Finished> end;
+  const auto handle = test.service->execute_once("", wish, [&](const ExecutionEvent& event) {
+    if (const auto* output = std::get_if<Output>(&event)) out += output->bytes;
+    if (const auto* finished = std::get_if<Finished>(&event)) end = *finished;
+  });
+  REQUIRE(handle);
+  test.until([&] { return out == "go\n"; });
+  CHECK(test.service->list("", {}, "")->data.empty());
+  CHECK(test.create().error().kind == Refusal::Kind::kTooMany);
+  test.until([&] { return end.has_value(); });
+  REQUIRE(end->files.size() == 1);
+  CHECK(end->files[0].content == "abc");
+  CHECK(test.service->list("", {}, "")->data.empty());
+  test.open();  // there is room again
+}
+
+TEST_CASE("files without end of a one-shot execution cost no memory without end") {
+  require_jails();
+  SessionsUnderTest test;
+  OnceWish wish;
+  wish.execute.code = "for i in range(50): open(f'f{i:02}', 'wb').truncate(29 << 20)";
+  std::optional<Finished> end;
+  const auto handle = test.service->execute_once("", wish, [&](const ExecutionEvent& event) {
+    if (const auto* finished = std::get_if<Finished>(&event)) end = *finished;
+  });
+  test.until([&] { return end.has_value(); });
+  CHECK(end->files.size() == 2);
+  CHECK(end->files.at(0).content->size() == std::size_t{29} << 20U);
+  REQUIRE(end->skipped.size() == 48);
+  CHECK(contains(end->skipped[0].reason, "64M in all"));
 }
 
 TEST_CASE("a container's lifetime ends, whatever it does, and its code is told") {

@@ -1,11 +1,13 @@
 // Sessions by the built program over HTTP, and what a server that ends leaves.
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "tests/sessions/served.h"
 #include "tests/sessions/sessions_under_test.h"
 #include "tests/support/leftovers.h"
+#include "tests/support/temp_dir.h"
 
 using namespace sessions_test;
 using namespace std::chrono_literals;
@@ -64,6 +66,35 @@ TEST_CASE("a container over HTTP: streams, files, interrupt, delete") {
     CHECK(served.child().finish().code == 0);
   }
   CHECK(leftovers.found() == "");
+}
+
+TEST_CASE("what a policy wants preloaded and the host lacks is named, in the log and by the API") {
+  require_jails();
+  const support::TempDir folder;
+  std::ofstream(folder / "own.toml")
+      << "name = \"own\"\nextends = \"standard\"\nwhy = \"a test\"\n[interpreters.python]\n"
+         "preload = []\n";
+  std::ofstream(folder / "more.toml")
+      << "name = \"more\"\nextends = \"./own.toml\"\nwhy = \"a test\"\n[interpreters.python]\n"
+         "preload = [\"json\", \"no_such_library.at_all\"]\n";
+  Served served({"--listen", "127.0.0.1:0", "--policy", folder / "more.toml"});
+  const std::string told =
+      "no_such_library.at_all is not preloaded: ModuleNotFoundError: "
+      "No module named 'no_such_library'";
+  CHECK(served.child().warns(told, 20s));
+  Client client = served.client();
+  const Json preload = client.call("GET", "/v1/capabilities").json().at("preload");
+  REQUIRE(preload.as_array().size() == 1);
+  CHECK(preload.at(0).at("policy") == "more");
+  CHECK(preload.at(0).at("state") == "ready");
+  CHECK(preload.at(0).at("wanted") == Json({"json", "no_such_library.at_all"}));
+  REQUIRE(preload.at(0).at("missing").as_array().size() == 1);
+  CHECK(preload.at(0).at("missing").at(0).at("module") == "no_such_library.at_all");
+  const std::string id = make(client);
+  const Response loaded =
+      post(client, "/v1/containers/" + id + "/execute",
+           {{"code", "import sys\n[n in sys.modules for n in ('json', 'numpy')]"}});
+  CHECK(contains(loaded.body, "\"text\":\"[True, False]\""));
 }
 
 TEST_CASE("SIGTERM while code runs: its client gets an outcome, and nothing is left") {

@@ -22,11 +22,12 @@ std::vector<pid_t> children_of(pid_t pid) {
 
 }  // namespace
 
-Served::Served(const std::vector<std::string>& options) {
+Served::Served(const std::vector<std::string>& options, const std::function<void()>& before_exec) {
   support::Call call;
   call.args = {"serve"};
   call.args.insert(call.args.end(), options.begin(), options.end());
-  call.patience = 100s;
+  call.before_exec = before_exec;
+  call.patience = 1h;  // ctest has less
   child_ = std::make_unique<support::Child>(call, support::Child::Input::kHeld);
   if (!child_->warns("sandglass: try: ", 20s)) FAIL("it does not serve: " << child_->err());
   const std::size_t at = child_->err().find(kSays) + kSays.size();

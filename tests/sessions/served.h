@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,8 +18,10 @@ using Json = boost::json::value;
 
 class Served {
  public:
-  // `options` follow "serve"; they must make it listen on 127.0.0.1.
-  explicit Served(const std::vector<std::string>& options = {"--listen", "127.0.0.1:0"});
+  // `options` follow "serve"; they must make it listen on 127.0.0.1. `before_exec` runs in the
+  // child.
+  explicit Served(const std::vector<std::string>& options = {"--listen", "127.0.0.1:0"},
+                  const std::function<void()>& before_exec = nullptr);
   [[nodiscard]] Client client() const;
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
   [[nodiscard]] support::Child& child() { return *child_; }

@@ -95,6 +95,7 @@ SessionsUnderTest::SessionsUnderTest(const std::string& policy, std::size_t warm
   SessionsOptions options;
   options.warm = warm;
   options.now = [this] { return now; };
+  options.steady = [this] { return steady; };
   if (!policy.empty()) {
     options.default_policy = folder_ / "own.toml";
     std::ofstream(options.default_policy)
@@ -127,6 +128,11 @@ void SessionsUnderTest::pass(std::chrono::milliseconds time) {
 }
 
 void SessionsUnderTest::move_clock(std::chrono::seconds by) {
+  steady += by;
+  set_clock(by);
+}
+
+void SessionsUnderTest::set_clock(std::chrono::seconds by) {
   now += by;
   service->sweep();
 }
@@ -196,6 +202,12 @@ std::vector<pid_t> descendants(const std::string& part) {
   }
   std::sort(found.begin(), found.end());
   return found;
+}
+
+bool in_our_pid_namespace(pid_t pid) {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/" + std::to_string(pid) + "/ns/pid", ignored) ==
+         fs::read_symlink("/proc/self/ns/pid", ignored);
 }
 
 bool contains(const std::string& text, const std::string& part) {

@@ -63,7 +63,8 @@ class SessionsUnderTest {
              std::chrono::milliseconds patience = std::chrono::seconds(30));
   // Runs the loop for so long.
   void pass(std::chrono::milliseconds time);
-  void move_clock(std::chrono::seconds by);  // and sweeps
+  void move_clock(std::chrono::seconds by);  // time passes, and it sweeps
+  void set_clock(std::chrono::seconds by);   // somebody sets the wall clock, and it sweeps
 
   runner::Answer<runner::Container> create(const runner::ContainerWish& wish = {},
                                            const runner::Tenant& tenant = "");
@@ -79,6 +80,7 @@ class SessionsUnderTest {
 
   boost::asio::io_context loop{1};
   std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
+  std::chrono::steady_clock::time_point steady = std::chrono::steady_clock::now();
   std::unique_ptr<runner::Sessions> service;
 
  private:
@@ -87,6 +89,7 @@ class SessionsUnderTest {
 
 // Pids of descendants of ours whose command line has `part`, the oldest first.
 std::vector<pid_t> descendants(const std::string& part);
+bool in_our_pid_namespace(pid_t pid);
 
 bool contains(const std::string& text, const std::string& part);
 

@@ -133,4 +133,16 @@ void require_program(const std::string& name) {
   missing(name + " in PATH", Demand::kAlways);
 }
 
+void require_python(const std::string& module, const std::string& package) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string code = "import " + module;
+    ::execl("/usr/bin/python3", "python3", "-c", code.c_str(), nullptr);
+    std::_Exit(127);
+  }
+  int status = -1;
+  if (child > 0 && ::waitpid(child, &status, 0) == child && status == 0) return;
+  missing("Python module " + module + " (" + package + ")", Demand::kAlways);
+}
+
 }  // namespace support

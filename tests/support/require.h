@@ -26,6 +26,8 @@ void require(Feature feature);
 
 // A program in PATH, such as "node" or "bwrap". Always demanded in CI.
 void require_program(const std::string& name);
+// The same for a module of /usr/bin/python3, which the Debian package brings.
+void require_python(const std::string& module, const std::string& package);
 
 // Whether it is there, for a test that does something else without it.
 bool has(Feature feature);

@@ -107,6 +107,21 @@ TEST_CASE("lists add and scalars replace") {
   CHECK(places["limits.cpu_time"] == "a.toml:4:12");
 }
 
+TEST_CASE("an empty preload drops what is inherited") {
+  Policy p;
+  Places places;
+  const auto read = [&](const char* name, const std::string& list) {
+    const std::string text =
+        std::string("name = \"") + name + "\"\n[interpreters.python]\npreload = " + list + "\n";
+    REQUIRE(Document::read(text, "f.toml")->apply(p, places));
+  };
+  read("a", "[\"numpy\", \"pandas\"]");
+  read("b", "[]");
+  CHECK(p.interpreters["python"].preload.empty());
+  read("c", "[\"json\"]");
+  CHECK(p.interpreters["python"].preload == std::vector<std::string>{"json"});
+}
+
 TEST_CASE("what a file itself denies stays denied") {
   Policy p;
   Places places;

@@ -74,8 +74,16 @@ TEST_CASE("policies and capabilities") {
   const std::vector<policies::Policy> all = {policy, restricted};
   const wire::Capabilities capabilities{
       "1.0", "standard", {"python"}, 30U << 20U, {{"cgroup memory", "yes", "v1", "limits"}}};
+  const std::vector<Preload> preloads = {
+      {"standard",
+       "python",
+       Preload::State::kReady,
+       {"numpy", "pandas"},
+       {{"pandas", "ModuleNotFoundError: No module named 'pandas'"}}},
+      {"tight", "python", Preload::State::kStarting, {"numpy"}, {}}};
   wire_test::check_golden("server.jsonl", wire::policies_json(all, "standard") + "\n" +
-                                              wire::capabilities_json(capabilities) + "\n");
+                                              wire::capabilities_json(capabilities, preloads) +
+                                              "\n");
 }
 
 TEST_CASE("a wish for a container, whole") {

@@ -59,6 +59,17 @@ def clean(text):
     return text
 
 
+def _parse(data):
+    try:
+        return _scan(data.decode(), 0)[0]
+    except (ValueError, StopIteration):
+        return None
+
+
+def _is_answer(request):
+    return type(request) is dict and request.get("op") == "passed"
+
+
 class Channel:
     def __init__(self, fd, interrupts):
         os.set_inheritable(fd, False)
@@ -68,6 +79,11 @@ class Channel:
         self._lock = allocate_lock()
         self._main = get_ident()
         self._waiting = None  # in the main thread, while it writes: what to write next
+        self.executing = False
+        self._mark = 0
+        self._asking = False
+        self._passed = set()  # marks that were answered, but not yet to whom they belong
+        self._early = []  # requests that came while an answer was waited for
         self._pid = _getpid()
         # A child that user code forks is no driver. fork(2) made by C code is met by is_ours().
         if hasattr(os, "register_at_fork"):
@@ -97,6 +113,12 @@ class Channel:
 
     def receive(self):
         """The next request; None at the end of the channel."""
+        while True:
+            request = self._early.pop(0) if self._early else self._frame()
+            if not _is_answer(request):  # one that an interrupt kept wait() from
+                return request
+
+    def _frame(self):
         buffer = self._buffer
         while len(buffer) < 4:
             more = self._more(65536)
@@ -117,10 +139,53 @@ class Channel:
                 missing -= len(more)
             buffer = b"".join(parts)
         self._buffer = buffer[4 + size:]
+        return _parse(buffer[4:4 + size])
+
+    def mark(self):
+        """A number for a frame whose answer wait() waits for; 0 where nothing can wait for one: in
+        another thread or process, or within a frame or a wait that a signal has broken into."""
+        if not self.executing or self._asking or self._waiting is not None:
+            return 0
+        if get_ident() != self._main or _getpid() != self._pid:
+            return 0
+        self._mark += 1
+        return self._mark
+
+    def wait(self, mark):
+        """Until the host has passed on what was written before the frame with this mark. What a
+        signal handler raises ends the wait; the answer is then skipped when it comes."""
+        self._asking = True
         try:
-            return _scan(buffer[4:4 + size].decode(), 0)[0]
-        except (ValueError, StopIteration):
-            return None
+            while mark not in self._passed:
+                size = int.from_bytes(self._buffer[:4], "little")
+                if len(self._buffer) < 4 or len(self._buffer) < 4 + size:
+                    if not self._answer():
+                        _exit(0)  # as at the end of the channel between executions
+                    continue
+                request = _parse(self._buffer[4:4 + size])
+                self._buffer = self._buffer[4 + size:]
+                if _is_answer(request):
+                    self._passed.add(request.get("n"))
+                else:
+                    self._early.append(request)
+            self._passed.discard(mark)
+        finally:
+            self._asking = False
+
+    def _answer(self):
+        """Reads more. False: the channel is at its end."""
+        got = []  # as in _write_all
+        try:
+            got.extend(map(_read, (self._fd,), (65536,)))
+        except BlockingIOError:
+            _sleep(0.001)
+        except OSError as error:
+            if _is_from_the_system(error):
+                return False
+            raise
+        finally:
+            self._buffer += b"".join(got)
+        return got != [b""]
 
     def send(self, text):
         """Sends one encoded frame. False if this process is a child that user code forked."""
@@ -138,9 +203,14 @@ class Channel:
         before = self._interrupts.hold()
         self._waiting = [data]
         raised = None
-        with self._lock:
-            while self._waiting:
-                raised = self._write_all(self._waiting.pop(0)) or raised
+        while self._waiting:
+            try:
+                with self._lock:
+                    while self._waiting:
+                        raised = self._write_all(self._waiting[0]) or raised
+                        del self._waiting[0]
+            except BaseException as error:  # not while it wrote: the frame is still to be sent
+                raised = error
         self._waiting = None
         if raised is not None:
             if before != RUNNING:
@@ -153,18 +223,21 @@ class Channel:
 
     def _write_all(self, data):
         """Returns what a signal handler has raised meanwhile: half a frame must not stay half."""
-        done = 0
         raised = None
-        while done < len(data):
+        # A handler runs when write(2) has returned and before its result can be bound to a name:
+        # extend() has put it into the list by then.
+        wrote = []
+        while True:
             try:
-                done += _write(self._fd, data[done:] if done else data)
+                while (done := sum(wrote)) < len(data):
+                    wrote.extend(map(_write, (self._fd,), (data[done:] if done else data,)))
+                return raised
             except BlockingIOError:
                 _sleep(0.001)
             except BaseException as error:
                 if _is_from_the_system(error):
                     _exit(1)  # nobody listens any more
                 raised = error
-        return raised
 
     def _stray(self, error):
         try:

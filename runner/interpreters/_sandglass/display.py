@@ -125,19 +125,20 @@ def _merge_metadata(metadata, extra):
             pass  # metadata is an extra: what is not JSON is left out
 
 
-def frame(id, main, data, metadata):
+def frame(id, main, data, metadata, mark=0):
     """The encoded result frame; what is too large gives way to a note that says how large it was."""
     text = None
+    head = {"ev": "result", "id": id, "main": main}
+    if mark:
+        head["mark"] = mark
     if sum(map(len, data.values())) <= MOST_OUT - 65536:
         try:
-            text = encode({"ev": "result", "id": id, "main": main, "data": data,
-                           "metadata": metadata})
+            text = encode({**head, "data": data, "metadata": metadata})
         except Exception:  # metadata that only looks like JSON
-            text = encode({"ev": "result", "id": id, "main": main, "data": data, "metadata": {}})
+            text = encode({**head, "data": data, "metadata": {}})
     if text is None or len(text) > MOST_OUT:
         sizes = ", ".join("%s: %d characters" % (m[:100], len(t)) for m, t in data.items())
         note = ("[this result is too large to be shown (%s; the limit is %d for the encoded whole); "
                 "write it to a file instead]" % (sizes[:2000], MOST_OUT))
-        text = encode({"ev": "result", "id": id, "main": main, "data": {"text/plain": note},
-                       "metadata": {}})
+        text = encode({**head, "data": {"text/plain": note}, "metadata": {}})
     return text

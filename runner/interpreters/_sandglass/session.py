@@ -34,8 +34,8 @@ def _fresh_main():
 class Session:
     def __init__(self, fd):
         self._interrupts = Interrupts()
-        self._streams = Streams()
         self._channel = Channel(fd, self._interrupts)
+        self._streams = Streams(self._settle)
         self._main = _fresh_main()
         self._names = self._main.__dict__
         self._compiler = Compiler()
@@ -75,11 +75,25 @@ class Session:
     def _event(self, ev, **fields):
         return self._send(encode({"ev": ev, "id": self._id, **fields}))
 
+    def _settle(self):
+        """Waits until the host has taken all output made so far. False where that can't be."""
+        mark = self._channel.mark()
+        if mark:
+            self._channel.send(encode({"ev": "mark", "id": self._id, "mark": mark}))
+            self._channel.wait(mark)
+        return bool(mark)
+
     def _show(self, data, metadata, main=False):
         self._streams.flush_replaced()
-        if not self._send(frame(self._id, main, data, metadata)):
+        self._streams.flush()
+        # What the code writes next must not overtake this. Behind the last value comes nothing.
+        mark = 0 if main else self._channel.mark()
+        if not self._send(frame(self._id, main, data, metadata, mark)):
             # In a process that user code forked: it has an output, but no channel.
             sys.stdout.write(data.get("text/plain", "") + "\n")
+        elif mark:
+            self._channel.wait(mark)
+            self._streams.settled()
 
     def _display(self, value):
         data = self._figures.data_of(value)
@@ -110,6 +124,7 @@ class Session:
         self._id = request.get("id")
         self._event("begin", n=self._count)
         self._prepare(request.get("stdin"))
+        self._channel.executing = True
         status, code = "ok", None
         cell = None
         name = "<cell %d>" % self._count
@@ -135,6 +150,7 @@ class Session:
                 drawn = None
             failure = None
         self._event("end", status=status, code=code)
+        self._channel.executing = False
 
     def _guarded(self, step, *arguments):
         """Runs what an interrupt may end. Returns the exception that ended it, or None."""

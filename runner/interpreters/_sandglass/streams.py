@@ -16,11 +16,20 @@ STDIN_USED_UP = (
     "one line for each input() call")
 
 
+# Changes between stdout and stderr in one execution that wait for the host: each costs a round trip.
+MOST_TURNS = 1000
+
+
 class _Pipe(io.FileIO):
     """Output that waits for the reader also where a child process has made the pipe non-blocking
     (node does): without this, print() would raise BlockingIOError."""
 
+    def __init__(self, fd, turn_to):
+        super().__init__(fd, "w", closefd=False)
+        self._turn_to = turn_to
+
     def write(self, data):
+        self._turn_to(self.fileno())
         written = super().write(data)
         while written is None:
             os.set_blocking(self.fileno(), True)
@@ -28,18 +37,15 @@ class _Pipe(io.FileIO):
         return written
 
 
-def _open(fd):
-    # closefd=False: sys.stdout.close() must not let the next open file become descriptor 1.
-    # backslashreplace: a lone surrogate is shown rather than an error.
-    raw = _Pipe(fd, "w", closefd=False)
-    return io.TextIOWrapper(io.BufferedWriter(raw, 65536), "utf-8", "backslashreplace", "\n", True)
-
-
 class Streams:
-    def __init__(self):
+    def __init__(self, settle):
+        """settle() waits until the host has what was written so far. False: it can't, here."""
         self._given = False
-        self.out = sys.stdout = sys.__stdout__ = _open(1)
-        self.err = sys.stderr = sys.__stderr__ = _open(2)
+        self._settle = settle
+        self._last = None  # the stream that was written to since all was settled
+        self._turns = 0
+        self.out = sys.stdout = sys.__stdout__ = self._open(1)
+        self.err = sys.stderr = sys.__stderr__ = self._open(2)
         self._flush_out, self._flush_err = self.out.flush, self.err.flush
         self.begin(None)
         sys.__stdin__ = sys.stdin
@@ -54,8 +60,31 @@ class Streams:
         input.__qualname__ = "input"
         _shared.input = input
 
+    def _open(self, fd):
+        # closefd=False: sys.stdout.close() must not let the next open file become descriptor 1.
+        # backslashreplace: a lone surrogate is shown rather than an error.
+        raw = io.BufferedWriter(_Pipe(fd, self._turn_to), 65536)
+        return io.TextIOWrapper(raw, "utf-8", "backslashreplace", "\n", True)
+
+    def _turn_to(self, fd):
+        """Two pipes have no order: before one is written to, the host has read the other. Before
+        stderr also where we have written nothing: a subprocess may have."""
+        if fd == self._last or self._turns >= MOST_TURNS:
+            return
+        if self._last is None and fd == 1:
+            self._last = fd
+            return
+        self._turns += 1
+        if self._settle():
+            self._last = fd
+
+    def settled(self):
+        self._last = None
+
     def begin(self, stdin):
         """For each execution: its stdin, and streams that work, whatever the last one did."""
+        self._last = None
+        self._turns = 0
         self._given = stdin is not None
         data = stdin.encode("utf-8", "replace") if stdin else b""
         sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8")
@@ -68,7 +97,7 @@ class Streams:
         """A stream that user code put there stays, as in a notebook; a closed one can't."""
         field = name[3:]
         if getattr(self, field).closed:
-            stream = _open(fd)
+            stream = self._open(fd)
             setattr(self, field, stream)
             setattr(self, "_flush_" + field, stream.flush)
         try:
