@@ -62,7 +62,12 @@ Result<InitReport> Worker::next_report(JailProcess& jail) {
 void Worker::serve_init(JailProcess& jail) {
   const auto next = next_report(jail);
   if (!next && next.error().error == EAGAIN) return;
-  if (!next) return end(jail);
+  if (!next) {
+    // The end of file would be news for ever, and an init takes milliseconds to die: its
+    // namespaces go first. bury() reads what is left.
+    unwatch(jail.control.get());
+    return end(jail);
+  }
   const InitReport& report = *next;
   switch (report.type) {
     case ReportType::kReady:
