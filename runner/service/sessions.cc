@@ -20,6 +20,7 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
     for (auto& [name, kit] : kits_)
       if (kit->prototype) kit->prototype->ended(id, status);
   });
+  launcher_->use_meters();
   launcher_->on_gone([this](const Error& why) { lose_spawner(why); });
   if (const auto started = start_spawner(); started) {
     if (auto kit = kit_for(options_.default_policy, "python")) refill(**kit);
