@@ -7,24 +7,7 @@ sent with the order: for tests, and where no jail is wanted. With it, LIBRARY's 
 serves each order: it forks, joins a jail and returns 1 in the child.
 """
 
-import os
-
-# What these modules do in a child of os.fork(): new locks for those that other threads held, and a
-# new seed. A prototype has one thread, and unlike_siblings() seeds; so a payload does without, which
-# saves it 200 pages, and gets the hooks for forks of its own.
-HOOKS_OF = ("threading", "logging", "random")
-hooks = []
-_register = os.register_at_fork
-
-
-def _keep_or_register(**steps):
-    if all(getattr(step, "__module__", None) in HOOKS_OF for step in steps.values()):
-        hooks.append(steps)
-    else:
-        _register(**steps)
-
-
-os.register_at_fork = _keep_or_register
+import thrift  # first
 
 import argparse
 import ctypes
@@ -32,6 +15,7 @@ import gc
 import importlib
 import io
 import json
+import os
 import signal
 import socket
 import struct
@@ -91,9 +75,6 @@ def warm_numpy():
     numpy.linalg.svd(square)
     repr(numpy.arange(3) / 3)
     numpy.random.default_rng(0).normal(size=2)
-    find_numpy_state()
-    for _ in range(10):
-        reseed_numpy()
 
 
 def warm_pandas():
@@ -123,52 +104,6 @@ def warm_pyplot():
     axes.grid(True)
     figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
     pyplot.close("all")
-
-
-# What sessions begin with, more or less. Ten times: CPython rewrites code in its first rounds.
-OFTEN = ("1 + 1", "x = [1, 2]\nfor i in x:\n    print(i)", "def f(a):\n    return a\nf('text')", "1 / 0", "1 1")
-TABLE = "import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', 'y']})"
-FIGURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])"
-
-
-def rehearsed(module):
-    """A session that is ready to be forked. Descriptors 1 and 2 are pipes meanwhile, as they will be:
-    streams look at what they are made on, and what cells print (some hundred bytes) goes nowhere."""
-    kept = [os.dup(fd) for fd in (1, 2)]
-    read, write = os.pipe()
-    for fd in (1, 2):
-        os.dup2(write, fd)
-    try:
-        session = module.Session()
-        session.rehearse(OFTEN, 10)
-        if "pandas" in sys.modules:
-            session.rehearse([TABLE], 10)
-        if "matplotlib.pyplot" in sys.modules:
-            session.rehearse([FIGURE], 1)
-        return session
-    finally:
-        for fd, old in zip((1, 2), kept):
-            os.dup2(old, fd)
-            os.close(old)
-        os.close(read)
-        os.close(write)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-filling = []
-
-
-def settle_heap():
-    """Right before the first fork. malloc(3) sorts freed pieces at the next large request, and by that
-    writes to hundreds of pages: once here, not in each payload. And CPython gives out the gaps that
-    the imports left, each in another page: with those filled (8 MiB, shared), a payload's objects lie
-    side by side in pages of its own."""
-    for size in range(48, 513, 16):
-        filling.append([bytes(size - 33) for _ in range(1000)])
-    filling.append([(object(), float(number)) for number in range(1000)])
-    gc.freeze()
-    for size in (120 << 10, 64 << 10, 4 << 10):
-        bytearray(size)
 
 
 def let_go_of_files():
@@ -202,45 +137,13 @@ def warm(missing):
 # In the child.
 
 
-MT_WORDS = 624
-mt_state = None  # the address of the state that numpy.random uses, where it is what we think
-
-
-def find_numpy_state():
-    """numpy names the address, but not what lies there: 624 words and a position. Tried out here."""
-    global mt_state
-    random = sys.modules["numpy"].random
-    try:
-        mt_state = random.mtrand._rand._bit_generator.ctypes.state_address
-        before = random.get_state()
-        if before[0] != "MT19937" or ctypes.string_at(mt_state, 4 * MT_WORDS) != before[1].tobytes():
-            mt_state = None
-            return
-        reseed_numpy()
-        after = random.get_state()
-        if after[1].tobytes() == before[1].tobytes() or after[2] != MT_WORDS or after[3] != 0:
-            mt_state = None
-    except Exception:
-        mt_state = None
-
-
-def reseed_numpy():
-    """All of the generator's state from the kernel. In place, since seed() costs each payload 150
-    pages."""
-    if mt_state is None:
-        sys.modules["numpy.random"].seed()
-        return
-    ctypes.memmove(mt_state, os.urandom(4 * MT_WORDS), 4 * MT_WORDS)
-    ctypes.c_int.from_address(mt_state + 4 * MT_WORDS).value = MT_WORDS
-
-
 def unlike_siblings():
     """State that must not be shared between forks: generators of random numbers and of names."""
     modules = sys.modules
     if "random" in modules:
         modules["random"].seed()
     if "numpy.random" in modules:
-        reseed_numpy()
+        thrift.reseed_numpy()
     if "torch" in modules:
         modules["torch"].manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)
     if "tempfile" in modules:
@@ -252,8 +155,7 @@ def unlike_siblings():
 
 
 def become_payload(module, session, preloaded, missing):
-    for steps in hooks:
-        os.register_at_fork(**steps)
+    thrift.give_back_hooks()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     unlike_siblings()
     module.main(3, preloaded, missing, session)
@@ -313,7 +215,7 @@ def reap(_signum=None, _frame=None):
 
 def serve_by_fork(orders, payload):
     signal.signal(signal.SIGCHLD, reap)
-    settle_heap()
+    thrift.settle_heap()
     while True:
         order, fds = orders.receive()
         if order is None:
@@ -344,7 +246,7 @@ def serve_by_join(library, fd, payload):
     # PyDLL keeps the interpreter's lock: sandglass_join() calls PyOS_BeforeFork and its fellows.
     join = ctypes.PyDLL(library).sandglass_join
     join.argtypes, join.restype = [ctypes.c_int], ctypes.c_int
-    settle_heap()
+    thrift.settle_heap()
     while True:
         result = join(fd)
         if result == 1:
@@ -374,15 +276,16 @@ def main():
     os.set_inheritable(options.control_fd, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     module = driver.load()
-    del sys.modules["driver"]
+    del sys.modules["driver"], sys.modules["thrift"]
     gc.disable()
     try:
         preloaded, missing = load([name for name in options.preload.split(",") if name])
         unwarmed = []
         warm(unwarmed)
-        session = rehearsed(module)
+        session = thrift.rehearsed(module)
+        thrift.find_numpy_state()
         let_go_of_files()
-        os.register_at_fork = _register
+        thrift.stop_keeping()
         if threads() != 1:
             raise Fatal("warming up started a thread, so payloads can't be forked")
     except Fatal as error:
