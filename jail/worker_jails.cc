@@ -151,6 +151,9 @@ void Worker::end(JailProcess& jail) {
   if (jail.stage != Stage::kDying && jail.joining && jail.joining->pid < 0) ++orphaned_;
   jail.stage = Stage::kDying;
   ::syscall(SYS_pidfd_send_signal, jail.pidfd.get(), SIGKILL, nullptr, 0);
+  // Whoever lets go of a namespace last takes it down, which waits for RCU. Not the one thread that
+  // all jails wait for: init is still there, and does it while it dies.
+  for (Fd& entrance : jail.namespaces) entrance.reset();
 }
 
 // The first cause is the cause.
