@@ -184,6 +184,10 @@ int Cgroup::enter_v1() const {
   return 0;
 }
 
+void Cgroup::close_tasks() {
+  for (Part& p : parts_) p.tasks.reset();
+}
+
 std::vector<Fd> Cgroup::entrances() const {
   std::vector<Fd> files;
   for (const Part& p : parts_) {

@@ -43,6 +43,8 @@ class Cgroup {
   // v1: puts the calling process in, by writing 0 to each `tasks` (65 us where a parent writing
   // cgroup.procs pays 11 ms). Safe after fork. Returns 0 or an errno.
   [[nodiscard]] int enter_v1() const;
+  // In the parent, when that has been left to a child: a jail holds files enough.
+  void close_tasks();
   // What a process writes "0" to in order to get in: `tasks` (v1), `cgroup.procs` (v2).
   [[nodiscard]] std::vector<Fd> entrances() const;
   [[nodiscard]] CgroupStats stats() const;

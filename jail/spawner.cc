@@ -198,6 +198,7 @@ Result<JailProcess*> Worker::take(const std::shared_ptr<LoadedPlan>& plan, std::
 }
 
 JailProcess* Worker::take_pooled(const std::shared_ptr<LoadedPlan>& plan) {
+  if (plan->pool_target == 0) return nullptr;  // then every jail of it is somebody's
   JailProcess* making = nullptr;
   for (auto& [serial, jail] : jails_) {
     if (jail.plan != plan || jail.launch) continue;

@@ -80,6 +80,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Container
     --entry->kit->opening;
     if (!interpreter) return done(tl::unexpected(unavailable(interpreter.error())));
     entries_[entry->info.id] = entry;
+    ++entry->kit->running;
     open(entry, std::move(*interpreter));
     for (const std::string& id : files) {
       if (const auto copied = copy_file(entry->tenant, entry->info.id, id); !copied) {
@@ -107,10 +108,7 @@ Answer<std::shared_ptr<Sessions::Entry>> Sessions::make_entry(const Tenant& tena
   if (!kit) return tl::unexpected(kit.error());
   if (spawner_trouble_) return tl::unexpected(unavailable(*spawner_trouble_));
   const policies::Session& quota = (*kit)->plan->policy.session;
-  const auto open_now = std::count_if(entries_.begin(), entries_.end(), [&](const auto& one) {
-    return one.second->kit == *kit && one.second->info.status == Container::Status::kRunning;
-  });
-  if (static_cast<std::uint64_t>(open_now) + (*kit)->opening >= quota.max_sessions)
+  if ((*kit)->running + (*kit)->opening >= quota.max_sessions)
     return too_many("there are " + std::to_string(quota.max_sessions) +
                     " containers of this policy already; delete one, or wait");
   auto entry = std::make_shared<Entry>();
@@ -166,6 +164,7 @@ std::int64_t Sessions::touch(Entry& entry) {
 void Sessions::expire(Entry& entry, const std::string& why) {
   if (entry.info.status == Container::Status::kExpired) return;
   entry.info.status = Container::Status::kExpired;
+  --entry.kit->running;
   entry.expired_at = seconds();
   entry.info.expires_at = std::min(entry.info.expires_at, entry.expired_at);
   if (const auto session = std::exchange(entry.session, nullptr))
@@ -241,6 +240,7 @@ Answer<void> Sessions::remove(const Tenant& tenant, std::string_view id) {
     session->close(Word::kKilled, "the container was deleted");
     if (options_.metrics != nullptr) --options_.metrics->sessions_open;
   }
+  if ((*found)->info.status == Container::Status::kRunning) --(*found)->kit->running;
   entries_.erase(entries_.find(id));
   return {};
 }
