@@ -184,6 +184,10 @@ int Cgroup::enter_v1() const {
   return 0;
 }
 
+void Cgroup::close_tasks() {
+  for (Part& p : parts_) p.tasks.reset();
+}
+
 std::vector<Fd> Cgroup::entrances() const {
   std::vector<Fd> files;
   for (const Part& p : parts_) {
@@ -198,17 +202,48 @@ CgroupStats Cgroup::stats() const {
   if (const Part* p = part(Controller::kMemory)) {
     const bool v2 = p->kind == Enforcer::kCgroupV2;
     s.peak_memory.value = number_in(p->folder, v2 ? "memory.peak" : "memory.max_usage_in_bytes");
-    s.oom_kills = number_in(p->folder, v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+    s.oom_kills = oom_kills();
   }
   if (const Part* p = part(Controller::kPids))
     s.process_limit_hits = number_in(p->folder, "pids.events", "max");
-  if (const Part* p = part(Controller::kCpu)) {
-    const std::uint64_t usec = p->kind == Enforcer::kCgroupV2
-                                   ? number_in(p->folder, "cpu.stat", "usage_usec")
-                                   : number_in(p->folder, "cpuacct.usage") / 1000;
-    s.cpu_time = Millis(usec / 1000);
-  }
+  s.cpu_time = Millis(cpu_usec() / 1000);
   return s;
+}
+
+std::uint64_t Cgroup::cpu_usec() const {
+  const Part* p = part(Controller::kCpu);
+  if (p == nullptr) return 0;
+  return p->kind == Enforcer::kCgroupV2 ? number_in(p->folder, "cpu.stat", "usage_usec")
+                                        : number_in(p->folder, "cpuacct.usage") / 1000;
+}
+
+std::uint64_t Cgroup::oom_kills() const {
+  const Part* p = part(Controller::kMemory);
+  if (p == nullptr) return 0;
+  const bool v2 = p->kind == Enforcer::kCgroupV2;
+  return number_in(p->folder, v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+}
+
+MeterFiles Cgroup::meter_files() const {
+  MeterFiles meter;
+  const auto open = [&](MeterFiles::File file, const Part& part, const char* name, int flags) {
+    meter.files[file].reset(::openat(part.folder.get(), name, flags | O_CLOEXEC));
+  };
+  if (const Part* p = part(Controller::kMemory)) {
+    meter.is_v2 = p->kind == Enforcer::kCgroupV2;
+    const char* peak = meter.is_v2 ? "memory.peak" : "memory.max_usage_in_bytes";
+    open(MeterFiles::kPeakMemory, *p, peak, O_RDWR);
+    if (!meter.files[MeterFiles::kPeakMemory].valid())
+      open(MeterFiles::kPeakMemory, *p, peak, O_RDONLY);
+    open(MeterFiles::kMemoryEvents, *p, meter.is_v2 ? "memory.events" : "memory.oom_control",
+         O_RDONLY);
+  }
+  if (const Part* p = part(Controller::kPids))
+    open(MeterFiles::kProcessEvents, *p, "pids.events", O_RDONLY);
+  if (const Part* p = part(Controller::kCpu))
+    open(MeterFiles::kCpu, *p, p->kind == Enforcer::kCgroupV2 ? "cpu.stat" : "cpuacct.usage",
+         O_RDONLY);
+  return meter;
 }
 
 // cgroup-v1/memory.txt: writing resets it. v2: memory.peak can be written since Linux 6.12, but

@@ -43,9 +43,16 @@ class Cgroup {
   // v1: puts the calling process in, by writing 0 to each `tasks` (65 us where a parent writing
   // cgroup.procs pays 11 ms). Safe after fork. Returns 0 or an errno.
   [[nodiscard]] int enter_v1() const;
+  // In the parent, when that has been left to a child: a jail holds files enough.
+  void close_tasks();
   // What a process writes "0" to in order to get in: `tasks` (v1), `cgroup.procs` (v2).
   [[nodiscard]] std::vector<Fd> entrances() const;
   [[nodiscard]] CgroupStats stats() const;
+  // CPU time alone, and kills alone: what a look at an idle jail costs.
+  [[nodiscard]] std::uint64_t cpu_usec() const;
+  [[nodiscard]] std::uint64_t oom_kills() const;
+  // For whoever reads by himself; not all are there where a controller is missing.
+  [[nodiscard]] MeterFiles meter_files() const;
   // Lets peak_memory count from here, where the kernel allows it.
   void reset_peak() const;
   // False while a process is still inside: call again later.

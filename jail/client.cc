@@ -47,6 +47,13 @@ std::optional<Event> decode(const Room& room, Received& got) {
       if (p->error.step != Step::kNone) launched.error = p->error;
       if (got.fd_count > 0) launched.init = std::move(got.fds[0]);
       if (got.fd_count > 1) launched.workdir = std::move(got.fds[1]);
+      if (got.fd_count == 2 + MeterFiles::kCount) {
+        auto& files = launched.meter.files;
+        for (std::size_t i = 0; i < files.size(); ++i) files[i] = std::move(got.fds[2 + i]);
+        launched.meter.slot = p->slot;
+        launched.meter.serial = p->serial;
+        launched.meter.is_v2 = p->is_v2 != 0;
+      }
       return launched;
     }
   } else if (head->type == ReplyType::kEnded) {
@@ -127,6 +134,11 @@ Result<void> send_close(const Fd& socket, std::uint64_t id) {
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target) {
   const std::array<int, 1> fds{plan.get()};
   return send_request(socket, RequestType::kPool, 0, target, fds);
+}
+
+Result<void> send_meters(const Fd& socket, const MeterMemory& memory) {
+  const std::array<int, 1> fds{memory.file().get()};
+  return send_request(socket, RequestType::kMeters, 0, 0, fds);
 }
 
 Result<void> send_interrupt(const Fd& socket, std::uint64_t id) {

@@ -18,6 +18,7 @@
 
 #include "jail/error.h"
 #include "jail/fd.h"
+#include "jail/meter.h"
 #include "jail/spec.h"
 
 namespace jail {
@@ -53,6 +54,7 @@ struct Launched {
   std::optional<SetupError> error;
   Fd init;
   Fd workdir;
+  MeterFiles meter;  // of a payload that joined, after send_meters
 };
 
 // Why the spawner killed a jail; kNone when it ended by itself.
@@ -136,6 +138,9 @@ Result<void> send_arm(const Fd& socket, std::uint64_t id, Millis cpu_time);
 Result<void> send_usage(const Fd& socket, std::uint64_t id);
 // Ends the jail, and its payload if one is in it.
 Result<void> send_close(const Fd& socket, std::uint64_t id);
+
+// Once, before the first join.
+Result<void> send_meters(const Fd& socket, const MeterMemory& memory);
 
 Result<void> send_pool(const Fd& socket, const Fd& plan, std::uint32_t target);  // 0 drops the pool
 Result<void> send_interrupt(const Fd& socket, std::uint64_t id);  // SIGINT to the payload's group

@@ -75,6 +75,8 @@ struct JailProcess {
   int strangers_for = 0;            // ticks in which a payload we never heard of may be reaped
   CgroupStats armed;                // what the cgroup had counted then
   std::optional<Millis> cpu_limit;  // instead of the plan's
+  std::uint64_t meter_turn = 0;     // the caller's, of what was armed last in our common memory
+  std::uint64_t cpu_seen = 0;       // microseconds, by the last sample
   std::chrono::steady_clock::time_point sample_at;
   std::chrono::milliseconds sample_every{0};
   Cgroup cgroup;

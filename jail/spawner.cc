@@ -113,14 +113,17 @@ void Worker::serve_caller() {
   if (request.type == RequestType::kArm) arm(request.id, Millis(request.number));
   if (request.type == RequestType::kUsage) tell_usage(request.id);
   if (request.type == RequestType::kClose) close_jail(request.id);
+  if (request.type == RequestType::kMeters) set_meters();
   if (request.type == RequestType::kInterrupt) interrupt(request.id);
   if (request.type == RequestType::kKill) kill_launch(request.id);
   for (std::size_t i = 0; i < received_.fd_count; ++i) received_.fds[i].reset();
 }
 
-void Worker::reply_launched(std::uint64_t id, const SetupError& error, std::span<const int> fds) {
-  LaunchedPacket packet{{kWireMagic, ReplyType::kLaunched, id}, error};
-  if (!send_struct(caller_.get(), packet, fds)) alive_ = false;
+void Worker::reply_launched(std::uint64_t id, const SetupError& error) {
+  LaunchedPacket packet;
+  packet.head = {kWireMagic, ReplyType::kLaunched, id};
+  packet.error = error;
+  if (!send_struct(caller_.get(), packet)) alive_ = false;
 }
 
 Result<std::shared_ptr<LoadedPlan>> Worker::load(Fd file) {
@@ -159,13 +162,13 @@ void Worker::set_pool(const Request& request) {
 // fds: plan, command, stdin, stdout, stderr, inputs...
 void Worker::launch(const Request& request) {
   if (received_.fd_count < 5)
-    return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG}, {});
+    return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG});
   auto plan = load(std::move(received_.fds[0]));
-  if (!plan) return reply_launched(request.id, plan.error(), {});
+  if (!plan) return reply_launched(request.id, plan.error());
   if ((*plan)->view.header().start != Start::kExec)
-    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
+    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL});
   const auto taken = take(*plan, request.id);
-  if (!taken) return reply_launched(request.id, taken.error(), {});
+  if (!taken) return reply_launched(request.id, taken.error());
   JailProcess* jail = *taken;
   jail->kill_after = Millis(request.number);
   if (jail->stage == Stage::kReady) jail->stage = Stage::kStarting;
@@ -190,10 +193,12 @@ Result<JailProcess*> Worker::take(const std::shared_ptr<LoadedPlan>& plan, std::
   }
   quiet_until_ = Clock::now() + kQuiet;
   jail->launch = launch;
+  launches_[launch] = jail->serial;
   return jail;
 }
 
 JailProcess* Worker::take_pooled(const std::shared_ptr<LoadedPlan>& plan) {
+  if (plan->pool_target == 0) return nullptr;  // then every jail of it is somebody's
   JailProcess* making = nullptr;
   for (auto& [serial, jail] : jails_) {
     if (jail.plan != plan || jail.launch) continue;
@@ -221,9 +226,10 @@ void Worker::kill_launch(std::uint64_t id) {
 }
 
 JailProcess* Worker::find(std::uint64_t id) {
-  for (auto& [serial, jail] : jails_)
-    if (jail.launch == id) return &jail;
-  return nullptr;
+  const auto launch = launches_.find(id);
+  if (launch == launches_.end()) return nullptr;
+  const auto jail = jails_.find(launch->second);
+  return jail == jails_.end() ? nullptr : &jail->second;
 }
 
 // All our children die, some of which we may not know yet: a payload whose prototype has just

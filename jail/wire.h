@@ -13,7 +13,9 @@
 //   kArm            `number` = ms of CPU time from here
 //   kUsage          since kArm
 //   kClose          the jail that a payload joined ends
-// spawner -> caller: Hello; Reply kLaunched (pidfd of init, workdir), kEnded, kPrototypeEnded,
+//   kMeters         the memory of meter.h
+// spawner -> caller: Hello; Reply kLaunched (pidfd of init, workdir, the files of
+//   meter.h if any), kEnded, kPrototypeEnded,
 //   kUsage; DeniedPacket
 // spawner -> init: InitOrder
 //   kGo             id maps are written
@@ -42,7 +44,7 @@
 namespace jail {
 
 inline constexpr std::uint32_t kWireMagic = 0x31574e53;  // "SNW1"
-inline constexpr std::uint32_t kWireVersion = 1;
+inline constexpr std::uint32_t kWireVersion = 2;
 inline constexpr std::size_t kMaxFds = kMaxInputs + 8;
 inline constexpr std::size_t kMaxDenied = 64;
 inline constexpr std::size_t kDeniedText = 120;
@@ -57,7 +59,8 @@ enum class RequestType : std::uint32_t {
   kJoin,
   kArm,
   kUsage,
-  kClose
+  kClose,
+  kMeters
 };
 struct Request {
   std::uint32_t magic = kWireMagic;
@@ -89,6 +92,9 @@ struct HelloPacket {
 struct LaunchedPacket {
   ReplyHead head;
   SetupError error;
+  std::uint32_t slot = 0;
+  std::uint32_t is_v2 = 0;
+  std::uint64_t serial = 0;
 };
 
 struct EndedPacket {

@@ -15,6 +15,7 @@
 #include "jail/cgroup.h"
 #include "jail/fd.h"
 #include "jail/jail_process.h"
+#include "jail/meter.h"
 #include "jail/sample.h"
 #include "jail/wire.h"
 
@@ -54,7 +55,7 @@ class Worker {
   void watch(int fd, Source source, std::uint64_t serial);
   void unwatch(int fd);
   void serve_caller();
-  void reply_launched(std::uint64_t id, const SetupError& error, std::span<const int> fds);
+  void reply_launched(std::uint64_t id, const SetupError& error);
   Result<std::shared_ptr<LoadedPlan>> load(Fd file);
   void set_pool(const Request& request);
   void launch(const Request& request);
@@ -102,6 +103,8 @@ class Worker {
   void swept(JailProcess& jail);
   void arm(std::uint64_t id, Millis cpu_time);
   void tell_usage(std::uint64_t id);
+  void set_meters();
+  void look_at_meter(JailProcess& jail);
   void close_jail(std::uint64_t id);
 
   // worker_limits.cc
@@ -119,10 +122,12 @@ class Worker {
   const Cgroups& cgroups_;
   const WorkerFacts facts_;
   bool alive_ = true;
+  MeterMemory meters_;  // shared with the caller, if it likes
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t last_serial_ = 0;
   std::unordered_map<std::uint64_t, std::shared_ptr<LoadedPlan>> plans_;
   std::map<std::uint64_t, JailProcess> jails_;
+  std::unordered_map<std::uint64_t, std::uint64_t> launches_;  // serials by the caller's ids
   std::map<std::uint32_t, Prototype> prototypes_;
   std::vector<std::uint64_t> throttled_;
   std::vector<Cgroup> leftovers_;

@@ -62,7 +62,12 @@ Result<InitReport> Worker::next_report(JailProcess& jail) {
 void Worker::serve_init(JailProcess& jail) {
   const auto next = next_report(jail);
   if (!next && next.error().error == EAGAIN) return;
-  if (!next) return end(jail);
+  if (!next) {
+    // The end of file would be news for ever, and an init takes milliseconds to die: its
+    // namespaces go first. bury() reads what is left.
+    unwatch(jail.control.get());
+    return end(jail);
+  }
   const InitReport& report = *next;
   switch (report.type) {
     case ReportType::kReady:
@@ -113,8 +118,23 @@ void Worker::started(JailProcess& jail) {
   if (running_ == 1) next_tick_ = Clock::now() + kTick;
   if (jail.kill_after.count() > 0) jail.kill_at = Clock::now() + jail.kill_after;
   jail.launched_sent = true;
-  const std::array<int, 2> fds{jail.pidfd.get(), jail.workdir.get()};
-  reply_launched(*jail.launch, {}, fds);
+  LaunchedPacket packet;
+  packet.head = {kWireMagic, ReplyType::kLaunched, *jail.launch};
+  std::array<int, 2 + MeterFiles::kCount> fds{jail.pidfd.get(), jail.workdir.get()};
+  std::size_t count = 2;
+  MeterFiles meter;
+  if (const MeterSlot* slot = meters_.slot(jail.slot); slot != nullptr && jail.joining) {
+    meter = jail.cgroup.meter_files();
+    jail.meter_turn = slot->turn.load(std::memory_order_acquire);
+  }
+  const bool all = std::all_of(meter.files.begin(), meter.files.end(),
+                               [](const Fd& file) { return file.valid(); });
+  packet.slot = jail.slot;
+  packet.serial = jail.serial;
+  packet.is_v2 = meter.is_v2 ? 1 : 0;
+  if (all)
+    for (const Fd& file : meter.files) fds[count++] = file.get();
+  if (!send_struct(caller_.get(), packet, std::span(fds).first(count))) alive_ = false;
 }
 
 void Worker::exited(JailProcess& jail, const InitReport& report) {
@@ -131,10 +151,14 @@ void Worker::end(JailProcess& jail) {
   if (jail.stage != Stage::kDying && jail.joining && jail.joining->pid < 0) ++orphaned_;
   jail.stage = Stage::kDying;
   ::syscall(SYS_pidfd_send_signal, jail.pidfd.get(), SIGKILL, nullptr, 0);
+  // Whoever lets go of a namespace last takes it down, which waits for RCU. Not the one thread that
+  // all jails wait for: init is still there, and does it while it dies.
+  for (Fd& entrance : jail.namespaces) entrance.reset();
 }
 
 // The first cause is the cause.
 void Worker::kill_for(JailProcess& jail, KillCause cause) {
+  look_at_meter(jail);
   if (jail.stage == Stage::kDying || jail.stage == Stage::kParked) return;
   if (!jail.ended.exited && jail.ended.cause == KillCause::kNone) jail.ended.cause = cause;
   // A jail that is kept outlives its payload; the rest follows from the payload's end.
@@ -163,6 +187,7 @@ void Worker::bury(JailProcess& jail) {
                    throttled_.end());
   if (!jail.cgroup.remove()) leftovers_.push_back(std::move(jail.cgroup));
   free_slots_.push_back(jail.slot);
+  if (jail.launch) launches_.erase(*jail.launch);
   jails_.erase(jail.serial);
 }
 
@@ -182,7 +207,7 @@ void Worker::report_end(JailProcess& jail) {
     const SetupError lost{Step::kReport, 1, EPIPE};
     // Killed on request while it was being made: that is an end like any other, and no error.
     const bool wanted = jail.ended.cause != KillCause::kNone && !jail.error;
-    reply_launched(*jail.launch, wanted ? SetupError{} : jail.error.value_or(lost), {});
+    reply_launched(*jail.launch, wanted ? SetupError{} : jail.error.value_or(lost));
     if (!wanted) return;
   }
   fill_ended(jail);
@@ -192,6 +217,7 @@ void Worker::report_end(JailProcess& jail) {
 }
 
 void Worker::fill_ended(JailProcess& jail) {
+  look_at_meter(jail);
   Ended& e = jail.ended;
   e.id = *jail.launch;
   CgroupStats stats = jail.cgroup.stats();

@@ -156,20 +156,20 @@ void Worker::bury_prototype(std::uint32_t id) {
 // fds: plan, control, stdin, stdout, stderr.
 void Worker::join(const Request& request) {
   if (received_.fd_count != (request.number == kOwnPrototype ? 6 : 5))
-    return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG}, {});
+    return reply_launched(request.id, SetupError{Step::kProtocol, 0, EBADMSG});
   if (request.number == kOwnPrototype) start_own_prototype();
   auto plan = load(std::move(received_.fds[0]));
-  if (!plan) return reply_launched(request.id, plan.error(), {});
+  if (!plan) return reply_launched(request.id, plan.error());
   if ((*plan)->view.header().start != Start::kJoin)
-    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL}, {});
+    return reply_launched(request.id, SetupError{Step::kProtocol, 2, EINVAL});
   if (prototypes_.count(request.number) == 0)
-    return reply_launched(request.id, SetupError{Step::kPrototype, 0, ESRCH}, {});
+    return reply_launched(request.id, SetupError{Step::kPrototype, 0, ESRCH});
   JailProcess* jail = find(request.id);
   if (jail != nullptr && (jail->stage != Stage::kParked || jail->joining))
-    return reply_launched(request.id, SetupError{Step::kProtocol, 3, EBUSY}, {});
+    return reply_launched(request.id, SetupError{Step::kProtocol, 3, EBUSY});
   if (jail == nullptr) {
     const auto taken = take(*plan, request.id);
-    if (!taken) return reply_launched(request.id, taken.error(), {});
+    if (!taken) return reply_launched(request.id, taken.error());
     jail = *taken;
   }
   jail->joining = std::make_unique<Joining>();
@@ -222,7 +222,7 @@ void Worker::lose_join(JailProcess& jail, const SetupError& error) {
   if (!jail.kept) return fail_join(jail, error);
   if (jail.strangers_for == 0) ++orphaned_;
   jail.strangers_for = kTicks;
-  reply_launched(*jail.launch, error, {});
+  reply_launched(*jail.launch, error);
   park(jail);
 }
 
@@ -304,6 +304,7 @@ void Worker::payload_ended(JailProcess& jail) {
   if (jail.stage == Stage::kDying) return;
   if (!jail.launched_sent) return fail_join(jail, {Step::kReport, 2, EPIPE});
   --running_;
+  look_at_meter(jail);
   if (jail.ended.cause == KillCause::kNone) {
     InitReport report;
     report.wait_status = status;
@@ -352,6 +353,31 @@ void Worker::arm(std::uint64_t id, Millis cpu_time) {
   jail->sample_every = kTick;
   jail->sample_at = Clock::now() + kTick;
   if (jail->notify) jail->notify->forget();
+}
+
+// fds: the memory. Where it can't be used, the caller gets no files, and goes on asking.
+void Worker::set_meters() {
+  static_assert(kMeterSlots == kBlockSize - 1);
+  if (received_.fd_count != 1) return;
+  if (auto memory = MeterMemory::of(std::move(received_.fds[0])); memory)
+    meters_ = std::move(*memory);
+}
+
+// What the caller has armed without a word, as arm() would have. Before anything of the jail is
+// counted, recorded or judged. An end that is known stays.
+void Worker::look_at_meter(JailProcess& jail) {
+  const MeterSlot* slot = meters_.slot(jail.slot);
+  if (slot == nullptr || !jail.joining || jail.stage != Stage::kRunning) return;
+  const auto armed = newly_armed(*slot, jail.serial, jail.meter_turn);
+  if (!armed || jail.ended.exited || jail.ended.cause != KillCause::kNone) return;
+  jail.ended = Ended{};
+  jail.armed.cpu_time = Millis(armed->from.cpu_usec / 1000);
+  jail.armed.oom_kills = armed->from.oom_kills;
+  jail.armed.process_limit_hits = armed->from.process_limit_hits;
+  jail.cpu_limit = armed->cpu_limit;
+  jail.sample_every = kTick;
+  jail.sample_at = Clock::now() + kTick;
+  if (jail.notify) jail.notify->forget();
 }
 
 void Worker::tell_usage(std::uint64_t id) {

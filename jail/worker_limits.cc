@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "jail/sample.h"
 #include "jail/worker.h"
@@ -23,6 +24,10 @@ void Worker::serve_listener(JailProcess& jail, std::uint32_t events) {
     jail.listening = false;
     return;
   }
+  // First the meter, then the mark, then the answer: when the payload goes on, the caller can know.
+  look_at_meter(jail);
+  if (MeterSlot* slot = meters_.slot(jail.slot))
+    slot->refused.store(jail.meter_turn, std::memory_order_release);
   jail.notify->serve();
   if (jail.notify->resume_at() <= Clock::now()) return;
   unwatch(jail.notify->listener().get());
@@ -51,6 +56,7 @@ void Worker::tick(Clock::time_point now) {
   if (orphaned_ > 0) reap_strangers();
   for (auto& [serial, jail] : jails_) {
     if (jail.strangers_for > 0 && --jail.strangers_for == 0) --orphaned_;
+    look_at_meter(jail);
     if (jail.stage == Stage::kRunning && now >= jail.sample_at) sample(jail, now);
     if (jail.stage == Stage::kRunning && now >= jail.kill_at) kill_for(jail, KillCause::kWallTime);
   }
@@ -77,7 +83,8 @@ void Worker::sample(JailProcess& jail, Clock::time_point now) {
   const PlanHeader& h = jail.plan->view.header();
   const bool no_memory = cgroups_.enforcer(Controller::kMemory) == Enforcer::kNone;
   const bool no_cpu = cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone;
-  const CgroupStats stats = jail.cgroup.stats();
+  const std::uint64_t counted = no_cpu ? 0 : jail.cgroup.cpu_usec();
+  const bool still = !no_cpu && !no_memory && counted == std::exchange(jail.cpu_seen, counted);
   Sampled usage;
   if (no_memory || no_cpu) usage = sampled(jail);
   if (no_memory) {
@@ -86,8 +93,12 @@ void Worker::sample(JailProcess& jail, Clock::time_point now) {
     if (h.memory > 0 && usage.memory.value > h.memory) return kill_for(jail, KillCause::kMemory);
   }
   // v1 kills one process of many; half a program is no program (v2 has memory.oom.group).
-  if (stats.oom_kills > jail.armed.oom_kills) return kill_for(jail, KillCause::kMemory);
-  const Millis cpu = (no_cpu ? usage.cpu_time : stats.cpu_time) - jail.armed.cpu_time;
+  // Nobody is killed without using the processor.
+  if (!still && jail.cgroup.oom_kills() > jail.armed.oom_kills)
+    return kill_for(jail, KillCause::kMemory);
+  const Millis cpu =
+      (no_cpu ? usage.cpu_time : Millis(static_cast<std::int64_t>(counted / 1000))) -
+      jail.armed.cpu_time;
   const bool idle = jail.joining && cpu == jail.ended.cpu_time;
   jail.sample_every = idle ? std::min(kSeldom, jail.sample_every * 2) : kTick;
   jail.sample_at = now + jail.sample_every;

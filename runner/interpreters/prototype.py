@@ -7,7 +7,10 @@ sent with the order: for tests, and where no jail is wanted. With it, LIBRARY's 
 serves each order: it forks, joins a jail and returns 1 in the child.
 """
 
+import thrift  # first
+
 import argparse
+import ctypes
 import gc
 import importlib
 import io
@@ -140,7 +143,7 @@ def unlike_siblings():
     if "random" in modules:
         modules["random"].seed()
     if "numpy.random" in modules:
-        modules["numpy.random"].seed()
+        thrift.reseed_numpy()
     if "torch" in modules:
         modules["torch"].manual_seed(int.from_bytes(os.urandom(8), "little") >> 1)
     if "tempfile" in modules:
@@ -151,10 +154,11 @@ def unlike_siblings():
         modules["uuid"]._last_timestamp = None
 
 
-def become_payload(session, preloaded, missing):
+def become_payload(module, session, preloaded, missing):
+    thrift.give_back_hooks()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     unlike_siblings()
-    session.main(3, preloaded, missing)
+    module.main(3, preloaded, missing, session)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -211,6 +215,7 @@ def reap(_signum=None, _frame=None):
 
 def serve_by_fork(orders, payload):
     signal.signal(signal.SIGCHLD, reap)
+    thrift.settle_heap()
     while True:
         order, fds = orders.receive()
         if order is None:
@@ -238,11 +243,10 @@ def serve_by_fork(orders, payload):
 
 
 def serve_by_join(library, fd, payload):
-    import ctypes
-
     # PyDLL keeps the interpreter's lock: sandglass_join() calls PyOS_BeforeFork and its fellows.
     join = ctypes.PyDLL(library).sandglass_join
     join.argtypes, join.restype = [ctypes.c_int], ctypes.c_int
+    thrift.settle_heap()
     while True:
         result = join(fd)
         if result == 1:
@@ -271,14 +275,17 @@ def main():
 
     os.set_inheritable(options.control_fd, False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    session = driver.load()
-    del sys.modules["driver"]
+    module = driver.load()
+    del sys.modules["driver"], sys.modules["thrift"]
     gc.disable()
     try:
         preloaded, missing = load([name for name in options.preload.split(",") if name])
         unwarmed = []
         warm(unwarmed)
+        session = thrift.rehearsed(module)
+        thrift.find_numpy_state()
         let_go_of_files()
+        thrift.stop_keeping()
         if threads() != 1:
             raise Fatal("warming up started a thread, so payloads can't be forked")
     except Fatal as error:
@@ -293,7 +300,7 @@ def main():
     sys.stderr.flush()
 
     def payload():
-        become_payload(session, preloaded, missing)
+        become_payload(module, session, preloaded, missing)
 
     if options.join:
         serve_by_join(options.join, orders.socket.fileno(), payload)

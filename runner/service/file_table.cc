@@ -86,6 +86,7 @@ std::string new_id(std::string_view prefix) {
 
 FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
   Changes changes;
+  if (known_.empty() && holds_nothing(workdir)) return changes;
   for (auto& [path, known] : known_) known.seen = false;
   std::uint64_t budget = kMostAtOnce;
   CollectLimits limits = limits_;

@@ -207,7 +207,12 @@ void Sessions::start_warm(Kit& kit) {
   events.ready = [this, &kit, take, alive = std::weak_ptr(alive_)] {
     boost::asio::post(io_, [this, &kit, take, alive] {
       if (alive.expired()) return;
-      if (auto taken = take()) kit.warm.push_back(std::move(taken));
+      if (auto taken = take()) {
+        // Nobody waits for it: what a first execution is slow by can be done with now.
+        if (kit.waiting.empty() && kit.plan->language == "python")
+          taken->send(R"({"op":"rehearse"})");
+        kit.warm.push_back(std::move(taken));
+      }
       serve_waiting(kit);
     });
   };

@@ -23,6 +23,7 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
     for (auto& [name, kit] : kits_)
       if (kit->prototype) kit->prototype->ended(id, status);
   });
+  launcher_->use_meters();
   launcher_->on_gone([this](const Error& why) { lose_spawner(why); });
   if (const auto started = start_spawner(); started) {
     if (auto kit = kit_for(options_.default_policy, "python")) refill(**kit);
@@ -104,6 +105,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Shown sho
     --entry->kit->opening;
     if (!interpreter) return done(tl::unexpected(unavailable(interpreter.error())));
     entries_[entry->info.id] = entry;
+    ++entry->kit->running;
     open(entry, std::move(*interpreter));
     for (const std::string& id : files) {
       if (const auto copied = copy_file(entry->tenant, entry->info.id, id); !copied) {
@@ -133,10 +135,7 @@ Answer<std::shared_ptr<Sessions::Entry>> Sessions::make_entry(const Tenant& tena
     return refuse(Kind::kInvalid,
                   "expires_after.minutes must be from 1 to " + std::to_string(most_idle.count()),
                   "expires_after.minutes");
-  const auto open_now = std::count_if(entries_.begin(), entries_.end(), [&](const auto& one) {
-    return one.second->kit == *kit && one.second->info.status == Container::Status::kRunning;
-  });
-  if (static_cast<std::uint64_t>(open_now) + (*kit)->opening >= quota.max_sessions)
+  if ((*kit)->running + (*kit)->opening >= quota.max_sessions)
     return too_many("there are " + std::to_string(quota.max_sessions) +
                     " containers of this policy already; delete one, or wait");
   auto entry = std::make_shared<Entry>();
@@ -207,6 +206,7 @@ Container Sessions::told(const Entry& entry) const {
 void Sessions::expire(Entry& entry, const std::string& why) {
   if (entry.info.status == Container::Status::kExpired) return;
   entry.info.status = Container::Status::kExpired;
+  --entry.kit->running;
   entry.expired_at = options_.steady();
   entry.info.expires_at = std::min(entry.info.expires_at, seconds());
   if (const auto session = std::exchange(entry.session, nullptr))
@@ -284,6 +284,7 @@ Answer<void> Sessions::remove(const Tenant& tenant, std::string_view id) {
     session->close(Word::kKilled, "the container was deleted");
     if (options_.metrics != nullptr) --options_.metrics->sessions_open;
   }
+  if ((*found)->info.status == Container::Status::kRunning) --(*found)->kit->running;
   entries_.erase(entries_.find(id));
   return {};
 }

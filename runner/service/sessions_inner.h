@@ -55,6 +55,7 @@ struct Sessions::Kit {
   std::deque<Waiting> waiting;
   bool refilling = false;
   std::size_t opening = 0;  // containers that are being made
+  std::size_t running = 0;  // that have been, and are neither expired nor deleted
 };
 
 struct Sessions::Entry {

@@ -78,6 +78,7 @@ void Interpreter::on_launched(jail::Launched launched) {
         Error{ErrorKind::kSetup, jail::describe(*launched.error, nullptr), launched.error}));
   }
   workdir_ = std::move(launched.workdir);
+  meter_ = launcher_.meter_of(std::move(launched.meter));
   channel_->start({[this](const boost::json::object& frame) { on_frame(frame); },
                    [this](const std::string&) { lose_voice(); }});
   for (auto& pipe : pipes_) wait_for(*pipe);
@@ -105,6 +106,18 @@ void Interpreter::on_frame(const boost::json::object& frame) {
     return;
   }
   if (const auto take = events_.frame) take(frame);
+}
+
+void Interpreter::arm(jail::Millis cpu_time) {
+  if (!meter_.is_valid() || !meter_.arm(cpu_time)) launcher_.arm(id_, cpu_time);
+}
+
+void Interpreter::ask_usage() {
+  const auto used = meter_.used();
+  if (!used) return launcher_.ask_usage(id_);
+  asio::post(io_, [this, alive = std::weak_ptr(alive_), used = *used] {
+    if (!alive.expired() && !over_ && events_.usage) events_.usage(used);
+  });
 }
 
 void Interpreter::on_denied(std::vector<jail::Denied> denied) {

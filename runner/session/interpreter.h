@@ -58,8 +58,10 @@ class Interpreter final : public LaunchListener {
     if (channel_ && !channel_->is_writing()) channel_->send(json);
   }
   bool send_raw(const std::string& bytes) { return channel_ && channel_->send_raw(bytes); }
-  void arm(jail::Millis cpu_time) { launcher_.arm(id_, cpu_time); }
-  void ask_usage() { launcher_.ask_usage(id_); }
+  // Limits and usage count from here.
+  void arm(jail::Millis cpu_time);
+  // Answered by the event, never from inside the call.
+  void ask_usage();
   void interrupt() { launcher_.interrupt(id_); }
   void kill() { launcher_.kill(id_); }
   // No output and no frame until resume().
@@ -95,6 +97,7 @@ class Interpreter final : public LaunchListener {
   std::shared_ptr<Channel> channel_;
   std::vector<std::unique_ptr<Pipe>> pipes_;
   jail::Fd workdir_;
+  jail::Meter meter_;
   boost::asio::steady_timer silence_;
   bool ready_ = false;
   bool over_ = false;

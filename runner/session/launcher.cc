@@ -180,9 +180,18 @@ Result<void> Launcher::start(const std::string& path) {
     return tl::unexpected(spawner_error(text, {jail::Step::kSpawnerStart, 0, pid.error()}));
   }
   child_ = std::make_unique<Child>(Child{Process(io_.get_executor(), *pid)});
+  if (wants_meters_) share_meters();
   wait_.assign(socket_.get());
   wait();
   return {};
+}
+
+// Only for speed: without it, usage is asked for. One memory for all spawners there will be: its
+// meters may outlive one.
+void Launcher::share_meters() {
+  if (!meters_.file().valid())
+    if (auto made = jail::MeterMemory::make(); made) meters_ = std::move(*made);
+  if (meters_.file().valid()) (void)jail::send_meters(socket_, meters_);
 }
 
 Result<std::uint64_t> Launcher::launch(const jail::Fd& plan, const jail::Fd& command,

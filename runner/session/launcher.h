@@ -65,6 +65,12 @@ class Launcher {
   Result<std::uint32_t> start_prototype(const jail::Fd& command, jail::Stdio stdio,
                                         std::span<const jail::Fd> files);
   void on_prototype_ended(PrototypeEnded call) { prototype_ended_ = std::move(call); }
+  // From the next start() on, what joins comes with a meter, where the host counts by cgroups: see
+  // jail/meter.h. Without it arm() and ask_usage() do the same by way of the spawner.
+  void use_meters() { wants_meters_ = true; }
+  [[nodiscard]] jail::Meter meter_of(jail::MeterFiles files) const {
+    return meters_.file().valid() ? jail::Meter(std::move(files), meters_) : jail::Meter();
+  }
   // Called after every launch has been told that the spawner is gone; start() may be called again.
   void on_gone(std::function<void(const Error& why)> call) { gone_ = std::move(call); }
   Result<std::uint64_t> join(std::uint32_t prototype, const jail::Fd& plan, const jail::Fd& control,
@@ -95,6 +101,7 @@ class Launcher {
   void on_launched(jail::Launched launched);
   void lose(const Error& error);
   std::optional<Error> last_words();
+  void share_meters();
   Error unsent(const jail::SetupError& error);
   [[nodiscard]] LaunchListener* find(std::uint64_t id) const;
   [[nodiscard]] LaunchListener* take(std::uint64_t id);
@@ -104,6 +111,8 @@ class Launcher {
   jail::Fd socket_;
   std::unique_ptr<Child> child_;
   std::optional<jail::Hello> hello_;
+  bool wants_meters_ = false;
+  jail::MeterMemory meters_;
   std::map<std::uint64_t, LaunchListener*> listeners_;
   std::uint64_t last_id_ = 0;
   std::uint32_t last_prototype_ = 0;

@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -230,6 +232,13 @@ DiskState disk_state(const jail::Fd& workdir) {
   if (info.f_blocks > 0 && info.f_bfree == 0) return DiskState::kNoBlocks;
   if (info.f_files > 0 && info.f_ffree == 0) return DiskState::kNoInodes;
   return DiskState::kRoom;
+}
+
+// tmpfs counts inodes: the root alone takes one. Where it is not asked to count, f_files is 0.
+bool holds_nothing(const jail::Fd& workdir) {
+  struct statfs info {};
+  return ::fstatfs(workdir.get(), &info) == 0 && info.f_type == TMPFS_MAGIC && info.f_files > 0 &&
+         info.f_files - info.f_ffree == 1;
 }
 
 Collected collect(const jail::Fd& workdir, const CollectLimits& limits,

@@ -68,6 +68,9 @@ struct Collected {
 // Whether anything more fits into the workdir's file system.
 DiskState disk_state(const jail::Fd& workdir);
 
+// True if its file system has no file but the workdir itself: then there is nothing to look for.
+bool holds_nothing(const jail::Fd& workdir);
+
 // `workdir` is a directory fd (O_PATH is enough). Names within a folder go in byte order.
 Collected collect(const jail::Fd& workdir, const CollectLimits& limits,
                   std::span<const KnownInput> inputs, const Deliver& deliver);

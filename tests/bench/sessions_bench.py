@@ -2,16 +2,16 @@
 
     sessions_bench.py --bin FOLDER [--out FILE.json] [--rounds N] [--many N]
 
-FOLDER holds sandglass, which is started on a free port. --many: how many containers are open when the
-latency of a busy server is measured. Times depend on the machine. ipykernel is timed too, where it can be
-imported; where not, the table says so. Standard library only.
+FOLDER holds sandglass, which is started on a free port, and sessions_client, which asks it: a client in
+Python would be half of a warm answer's time. --many: how many containers are open when the latency of a
+busy server is measured; 1000 takes a minute and 2 GiB. Times depend on the machine. ipykernel is timed too,
+where it is installed; where not, the table says so. Standard library only.
 """
 
 import argparse
 import contextlib
 import glob
 import http.client
-import importlib.util
 import json
 import os
 import pathlib
@@ -112,42 +112,18 @@ def server(folder, many):
             process.stderr.close()
 
 
-def first_answers(client, rounds, pause):
-    """Seconds from the request for a container to its first answer."""
-    times = []
-    for turn in range(-2, rounds):
-        progress(f"first answer: {turn}/{rounds}")
-        time.sleep(pause)
-        start = time.perf_counter()
-        container = client.create()
-        client.execute(container, FIRST)
-        elapsed = time.perf_counter() - start
-        client.delete(container)
-        if turn >= 0:
-            times.append(elapsed)
-    return times
+def client_says(folder, port, *words):
+    """What sessions_client prints."""
+    progress(" ".join(map(str, words)))
+    done = subprocess.run([str(folder / "sessions_client"), str(port), *map(str, words)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        raise CannotRun(done.stderr.strip()[-300:] or f"sessions_client: {done.returncode}")
+    return json.loads(done.stdout)
 
 
-def bare_answers(client, rounds):
-    """What the client, HTTP and loopback take by themselves."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        client.call("GET", "/healthz")
-        times.append(time.perf_counter() - start)
-    return times
-
-
-def warm_answers(client, rounds):
-    container = client.create()
-    times = []
-    for turn in range(-20, rounds):
-        start = time.perf_counter()
-        client.execute(container, "1+1")
-        if turn >= 0:
-            times.append(time.perf_counter() - start)
-    client.delete(container)
-    return times
+def milliseconds(folder, port, *words):
+    return [us / 1000 for us in client_says(folder, port, *words)["us"]]
 
 
 def from_two(work, seconds):
@@ -175,16 +151,9 @@ def from_two(work, seconds):
     return sum(counts) / (time.perf_counter() - start)
 
 
-def sustained(port):
-    def work(_):
-        client = Client(port)
-
-        def step():
-            container = client.create()
-            client.execute(container, FIRST)
-            client.delete(container)
-        return step
-    return work
+def sustained(folder, port, seconds):
+    said = client_says(folder, port, "sustained", seconds)
+    return said["count"] / said["seconds"]
 
 
 def plain_forks(folder, seconds):
@@ -201,19 +170,29 @@ def plain_forks(folder, seconds):
 # Many containers at once.
 
 
+def bytes_in(cgroup):
+    """v1's usage_in_bytes is rounded up by what each processor holds in stock (cgroup-v1/memory.txt, 5.5);
+    the exact sum is in memory.stat, the kernel's own share beside it."""
+    try:
+        return int((cgroup / "memory.current").read_text())
+    except OSError:
+        pass
+    stat = dict(line.split() for line in (cgroup / "memory.stat").read_text().splitlines())
+    kernel = int((cgroup / "memory.kmem.usage_in_bytes").read_text())
+    return int(stat["rss"]) + int(stat["cache"]) + kernel
+
+
 def jail_memory(pid):
     """Bytes of each jail's cgroup below the server: v1 and v2."""
-    keepers = children(pid)
-    found = []
-    for keeper in keepers:
+    for keeper in children(pid):
+        found = []
         for root in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup"):
-            for name in ("memory.usage_in_bytes", "memory.current"):
-                for path in glob.glob(f"{root}/**/sandglass*{keeper}*/jail-*/{name}", recursive=True):
-                    with contextlib.suppress(OSError):
-                        found.append(int(pathlib.Path(path).read_text()))
+            for path in glob.glob(f"{root}/**/sandglass*{keeper}*/jail-*/memory.stat", recursive=True):
+                with contextlib.suppress(OSError):
+                    found.append(bytes_in(pathlib.Path(path).parent))
             if found:
                 return found
-    return found
+    return []
 
 
 def memory_row(pid, which, begin, end):
@@ -250,21 +229,10 @@ def opened(client, held, count):
         held.append(container)
 
 
-def create_latency(client, rounds):
-    times = []
-    for _ in range(rounds):
-        time.sleep(0.03)
-        start = time.perf_counter()
-        container = client.create()
-        times.append(time.perf_counter() - start)
-        client.delete(container)
-    return times
-
-
-def many_containers(client, pid, many, rounds):
+def many_containers(folder, client, port, pid, many, rounds):
     held, rows = [], []
     opened(client, held, 10)
-    few = create_latency(client, rounds)
+    few = milliseconds(folder, port, "create", rounds, 30)
     fresh = [client.create() for _ in range(max(0, min(50, many) - len(held)))]
     rows.append(memory_row(pid, "that has executed nothing", 0, len(fresh)))
     for container in fresh:
@@ -272,9 +240,9 @@ def many_containers(client, pid, many, rounds):
     held += fresh
     rows.append(memory_row(pid, "that has imported pandas", -len(held), None))
     opened(client, held, many)
-    crowd = create_latency(client, rounds)
-    rows.append(figure("create, p50, 10 containers open", statistics.median(few) * 1000, "ms", None))
-    rows.append(figure(f"create, p50, {many} containers open", statistics.median(crowd) * 1000, "ms", None))
+    crowd = milliseconds(folder, port, "create", rounds, 30)
+    rows.append(figure("create, p50, 10 containers open", statistics.median(few), "ms", None))
+    rows.append(figure(f"create, p50, {many} containers open", statistics.median(crowd), "ms", None))
     rows.append(figure("  the latter / the former", statistics.median(crowd) / statistics.median(few), "x", 1.3))
     rows.append(figure(f"idle CPU of the whole tree, {many} containers", idle_cpu(pid, 5), "%", 1))
     for container in held:
@@ -295,24 +263,21 @@ def bwrap_seconds():
     return time.perf_counter() - start
 
 
-def ipykernel_rows():
-    if not all(importlib.util.find_spec(name) for name in ("ipykernel", "jupyter_client")):
-        return [figure("ipykernel: not installed here", None, "ms", None)]
-    from jupyter_client.manager import start_new_kernel
-
-    start = time.perf_counter()
-    manager, client = start_new_kernel(kernel_name="python3")
-    client.execute_interactive(FIRST, output_hook=lambda _: None)
-    first = time.perf_counter() - start
-    times = []
-    for _ in range(50):
-        start = time.perf_counter()
-        client.execute_interactive("1+1", output_hook=lambda _: None)
-        times.append(time.perf_counter() - start)
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-    return [figure("ipykernel: start to the first answer", first * 1000, "ms", None),
-            figure("ipykernel: warm 1+1, p50", statistics.median(times) * 1000, "ms", None)]
+def ipykernel_rows(first, warm):
+    """`first`, `warm`: ours, in milliseconds."""
+    program = pathlib.Path(__file__).with_name("ipykernel_times.py")
+    done = subprocess.run([PYTHON, "-s", str(program)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=300, check=False)
+    if done.returncode == 3:
+        return [figure("ipykernel: NOT INSTALLED: apt-get install python3-ipykernel python3-jupyter-client",
+                       None, "ms")]
+    if done.returncode != 0:
+        raise CannotRun(f"ipykernel: {done.stderr[-300:]}")
+    times = json.loads(done.stdout)
+    return [figure("ipykernel: start to the first answer", times["first_ms"], "ms"),
+            figure("  it / create and first answer", times["first_ms"] / first, "x", None, 500),
+            figure("ipykernel: warm 1+1, p50", times["warm_ms"], "ms"),
+            figure("  it / 1+1 in a session", times["warm_ms"] / warm, "x", None, 15)]
 
 
 # ---------------------------------------------------------------------------------------------
@@ -338,34 +303,39 @@ def print_table(rows):
         print(f"{row['name']:62}{value:>14}  {promise:8}{verdict(row)}")
 
 
+def latency_rows(folder, port, rounds):
+    times = milliseconds(folder, port, "first", rounds, 50)
+    first = statistics.median(times)
+    rows = [figure("create and first answer, pool warm, p50", first, "ms", 1.5),
+            figure("create and first answer, pool warm, p95", percentile(times, 0.95), "ms", 5)]
+    times = milliseconds(folder, port, "first", rounds, 0)
+    rows.append(figure("create and first answer, back to back, p50", statistics.median(times), "ms", 8))
+    bare = milliseconds(folder, port, "bare", rounds * 20)
+    rows.append(figure("GET /healthz, p50", statistics.median(bare), "ms"))
+    warm = statistics.median(milliseconds(folder, port, "warm", rounds * 20))
+    rows.append(figure("1+1 in a session, p50", warm, "ms", 0.25))
+    return rows, first, warm
+
+
 def measure(folder, rounds, many):
-    rows = []
     with server(folder, many) as (port, pid):
         client = Client(port)
         client.delete(client.create())  # the prototype has been loaded
         time.sleep(1)
-        times = first_answers(client, rounds, 0.05)
-        rows.append(figure("create and first answer, pool warm, p50", statistics.median(times) * 1000, "ms", 1.5))
-        rows.append(figure("create and first answer, pool warm, p95", percentile(times, 0.95) * 1000, "ms", 5))
-        times = first_answers(client, rounds, 0)
-        rows.append(figure("create and first answer, back to back, p50", statistics.median(times) * 1000, "ms", 8))
-        bare = bare_answers(client, rounds * 5)
-        rows.append(figure("GET /healthz, p50", statistics.median(bare) * 1000, "ms"))
-        warm = warm_answers(client, rounds * 5)
-        rows.append(figure("1+1 in a session, p50", statistics.median(warm) * 1000, "ms", 0.25))
+        rows, first, warm = latency_rows(folder, port, rounds)
         progress("sustained")
         forks = plain_forks(folder, 3)
-        ours = from_two(sustained(port), 5)
+        ours = sustained(folder, port, 6)
         forks = (forks + plain_forks(folder, 3)) / 2
         rows.append(figure("create, execute, delete by 2 clients", ours, "/s"))
         rows.append(figure("plain forks of the prototype by 2 clients", forks, "/s"))
         rows.append(figure("  the former / the latter", ours / forks, "x", None, 0.75))
         time.sleep(1)
-        rows += many_containers(client, pid, many, rounds)
+        rows += many_containers(folder, client, port, pid, many, rounds)
     bwrap = bwrap_seconds()
-    rows.append(figure("bwrap and python3 -c 'import pandas; 1+1', once" if bwrap else "bwrap: not installed here",
+    rows.append(figure("bwrap and python3 -c 'import pandas; 1+1', once" if bwrap else "bwrap: NOT INSTALLED",
                        bwrap and bwrap * 1000, "ms"))
-    return rows + ipykernel_rows()
+    return rows + ipykernel_rows(first, warm)
 
 
 def main():

@@ -1,6 +1,7 @@
 // Payloads that come from a prototype: what they are, what they can't do, and what their end
 // leaves.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -246,24 +247,33 @@ TEST_CASE("a prototype that is missing, wrong, dead or dropped") {
         SetupError{Step::kProtocol, 2, EINVAL});
 }
 
+namespace {
+
+constexpr const char* kBurn =
+    "(lambda end: [0 for _ in iter(lambda: __import__('time').process_time() < end, False)] and "
+    "0)"
+    "(__import__('time').process_time() + 0.3)";
+
+jail::Spec limited_spec() {
+  jail::Spec spec = join_spec();
+  spec.totals.memory = jail::mib(128);
+  spec.totals.cpu_time = jail::Millis(600);
+  return spec;
+}
+
+}  // namespace
+
 TEST_CASE("limits and usage of a joined payload count from when it is armed") {
   support::require(support::Feature::kUserNamespaces);
   const Backend backend = GENERATE(from_range(support::backends()));
   INFO(backend);
   Spawner spawner(backend);
   start_prototype(spawner);
-  jail::Spec spec = join_spec();
-  spec.totals.memory = jail::mib(128);
-  spec.totals.cpu_time = jail::Millis(600);
-  const Session session = join(spawner, support::plan_of(spec));
+  const Session session = join(spawner, support::plan_of(limited_spec()));
   REQUIRE_FALSE(session.launched.error.has_value());
-  const std::string burn =
-      "(lambda end: [0 for _ in iter(lambda: __import__('time').process_time() < end, False)] and "
-      "0)"
-      "(__import__('time').process_time() + 0.3)";
   for (int i = 0; i < 3; ++i) {  // together more than the limit
     REQUIRE(jail::send_arm(spawner.socket(), session.id, jail::Millis(600)).has_value());
-    CHECK(session.ask(burn) == "0");
+    CHECK(session.ask(kBurn) == "0");
     CHECK(session.ask("__import__('socket').socket()") == "'PermissionError 1'");
     REQUIRE(jail::send_usage(spawner.socket(), session.id).has_value());
     auto event = spawner.next(10s);
@@ -285,6 +295,66 @@ TEST_CASE("limits and usage of a joined payload count from when it is armed") {
   REQUIRE(jail::send_arm(spawner.socket(), session.id, jail::Millis(200)).has_value());
   CHECK(session.ask("[0 for _ in iter(int, 1)]") == "gone");
   CHECK(ended(spawner, session.id).cause == jail::KillCause::kCpuTime);
+}
+
+TEST_CASE("a caller that shares memory reads usage itself, and the worker obeys what it writes") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  start_prototype(spawner);
+  const auto memory = jail::MeterMemory::make();
+  REQUIRE(memory.has_value());
+  REQUIRE(jail::send_meters(spawner.socket(), *memory).has_value());
+  Session session = join(spawner, support::plan_of(limited_spec()));
+  REQUIRE_FALSE(session.launched.error.has_value());
+  jail::Meter meter(std::move(session.launched.meter), *memory);
+  const jail::Hello& hello = spawner.hello();
+  const auto by_cgroup = [](jail::Enforcer e) { return e != jail::Enforcer::kRlimit; };
+  const bool all =
+      by_cgroup(hello.memory) && by_cgroup(hello.processes) && by_cgroup(hello.cpu_time);
+  REQUIRE(meter.is_valid() == all);
+  if (!all) return;  // then there is nothing to read, and the caller asks
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(meter.arm(jail::Millis(600)));
+    CHECK(session.ask(kBurn) == "0");
+    const auto used = meter.used();
+    REQUIRE(used.has_value());
+    CHECK(used->cpu_time.count() >= 280);
+    CHECK(used->cpu_time.count() < 600);
+    CHECK(used->peak_memory_from == hello.memory);
+    CHECK(used->peak_memory.value > 0);
+    CHECK(used->oom_kills == 0);
+  }
+  // A refused call is the worker's to tell, until the next turn.
+  REQUIRE(meter.arm(jail::Millis(600)));
+  CHECK(session.ask("__import__('socket').socket()") == "'PermissionError 1'");
+  CHECK_FALSE(meter.used().has_value());
+  REQUIRE(jail::send_usage(spawner.socket(), session.id).has_value());
+  auto event = spawner.next(10s);
+  REQUIRE(event.has_value());
+  REQUIRE(std::get_if<jail::DeniedList>(&*event) != nullptr);
+  event = spawner.next(10s);
+  REQUIRE(event.has_value());
+  const auto* usage = std::get_if<jail::Usage>(&*event);
+  REQUIRE(usage != nullptr);
+  CHECK(usage->so_far.denied_total == 1);
+  CHECK(usage->so_far.cpu_time.count() < 280);  // of this turn alone
+  REQUIRE(meter.arm(jail::Millis(200)));
+  CHECK(meter.used().has_value());
+  CHECK(session.ask("[0 for _ in iter(int, 1)]") == "gone");
+  CHECK(ended(spawner, session.id).cause == jail::KillCause::kCpuTime);
+}
+
+TEST_CASE("memory that is not sealed, or not of the size, is no meter") {
+  CHECK_FALSE(jail::MeterMemory::of(support::file_with("x")).has_value());
+  const jail::Fd unsealed(::memfd_create("meters", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::ftruncate(unsealed.get(), jail::kMeterSlots * sizeof(jail::MeterSlot)) == 0);
+  jail::Fd same(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 3));
+  CHECK_FALSE(jail::MeterMemory::of(std::move(same)).has_value());
+  REQUIRE(::fcntl(unsealed.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+  same = jail::Fd(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 3));
+  CHECK(jail::MeterMemory::of(std::move(same)).has_value());
 }
 
 TEST_CASE("a payload that is executed in a jail that stays") {

@@ -32,6 +32,11 @@ class Compiler:
         self._kept = deque()
         self._size = 0
 
+    def forget(self):
+        for name, _ in self._kept:
+            _cache.pop(name, None)
+        self.__init__()
+
     def compile(self, source, name):
         """(body, value, silent): code objects or None, to be run in this order; silent: `x;`."""
         if source.startswith("\ufeff"):

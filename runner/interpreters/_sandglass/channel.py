@@ -71,19 +71,24 @@ def _is_answer(request):
 
 
 class Channel:
-    def __init__(self, fd, interrupts):
-        os.set_inheritable(fd, False)
-        self._fd = fd
+    def __init__(self, interrupts):
+        self._fd = -1
+        self._main = None  # the thread that receives; none before open()
+        self._pid = _getpid()
         self._buffer = b""
         self._interrupts = interrupts
         self._lock = allocate_lock()
-        self._main = get_ident()
         self._waiting = None  # in the main thread, while it writes: what to write next
         self.executing = False
         self._mark = 0
         self._asking = False
         self._passed = set()  # marks that were answered, but not yet to whom they belong
         self._early = []  # requests that came while an answer was waited for
+
+    def open(self, fd):
+        os.set_inheritable(fd, False)
+        self._fd = fd
+        self._main = get_ident()
         self._pid = _getpid()
         # A child that user code forks is no driver. fork(2) made by C code is met by is_ours().
         if hasattr(os, "register_at_fork"):
