@@ -9,12 +9,14 @@
 #include "runner/metrics.h"
 #include "runner/service.h"
 #include "runner/session/home.h"
+#include "runner/trace/trace.h"
 
 namespace runner {
 
 struct ServiceOptions {
   std::string default_policy = "standard";  // of containers that name none
   Metrics* metrics = nullptr;               // where to count; may be null; outlives the service
+  trace::Trace* trace = nullptr;            // where it is written down; likewise
 };
 
 // `loop` outlives the service and runs its callbacks. What is missing is told by the first calls,

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "runner/service/sessions.h"
-#include "runner/service_factory.h"
 
 namespace runner {
 namespace {
@@ -82,14 +81,6 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
     if (state->paused) state->real->pause();
   });
   return std::make_unique<OnceHandle>(state);
-}
-
-std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home& home,
-                                      ServiceOptions options) {
-  SessionsOptions sessions;
-  sessions.default_policy = std::move(options.default_policy);
-  sessions.metrics = options.metrics;
-  return std::make_unique<Sessions>(loop, home, std::move(sessions));
 }
 
 }  // namespace runner

@@ -277,6 +277,12 @@ jail::Bytes Sessions::max_file() const {
   return kit == kits_.end() ? jail::mib(30) : kit->second->plan->policy.files.max_file;
 }
 
+void Sessions::measure(Metrics& metrics) const {
+  metrics.pools.clear();
+  for (const auto& [name, kit] : kits_)
+    metrics.pools[name] = {kit->warm.size(), kit->starting.size(), kit->waiting.size()};
+}
+
 void Sessions::shutdown(const std::string& why) {
   for (auto& [id, one] : entries_)
     if (const auto session = std::exchange(one->session, nullptr))

@@ -67,6 +67,7 @@ class Sessions final : public Service {
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                            std::string_view file_id) override;
   [[nodiscard]] jail::Bytes max_file() const override;
+  void measure(Metrics& metrics) const override;
 
  private:
   // A policy in use: its plan, its prototype, its idle interpreters, and who waits for one.
