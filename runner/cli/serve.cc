@@ -116,16 +116,16 @@ int run(const http::Address& address, http::ServerOptions server_options,
       capabilities(policies, options.policy_name(), service->max_file(), host));
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
-  const Serving serving{(*server)->address(), options.policy_name(),
-                        options.token_file.has_value()};
-  for (const std::string& line : serving_notes(serving, host)) note(line);
-  note(options.trace.describe());
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
     note("shutting down");
     (*server)->stop([&loop] { loop.stop(); });
   });
+  note(options.trace.describe());
+  const Serving serving{(*server)->address(), options.policy_name(),
+                        options.token_file.has_value()};
+  for (const std::string& line : serving_notes(serving, host)) note(line);
   loop.run();
   return 0;
 }

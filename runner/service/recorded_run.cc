@@ -69,6 +69,25 @@ trace::Record RecordedRun::finish(const Finished& finished) {
   return std::move(record_);
 }
 
+void describe(trace::Record& record, const Evaluation& evaluation) {
+  record.code = evaluation.expression;
+  record.title = title_of(evaluation.expression);
+  record.input = evaluation.sources;
+  record.ending = evaluation.ending;
+  const bool refused = evaluation.ending == Ending::kRefusal;
+  const bool declined = evaluation.ending == Ending::kDecline;
+  record.outcome = word_text(refused    ? Word::kRefused
+                             : declined ? Word::kDeclined
+                                        : Word::kOk);
+  if (refused) record.text = evaluation.text;
+  const auto traced = [](const std::string& text) {
+    return trace::Traced{text, text.size(), trace::sha256(text)};
+  };
+  trace::TracedResult result{true, {{"application/json", traced(evaluation.reply)}}};
+  if (!refused && !declined) result.data["text/plain"] = traced(evaluation.text);
+  record.results.push_back(std::move(result));
+}
+
 std::string owner_of(const Tenant& tenant) {
   return tenant.empty() ? "" : trace::sha256("sandglass tenant\n" + tenant).substr(0, 16);
 }

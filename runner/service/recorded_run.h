@@ -38,6 +38,9 @@ class RecordedRun {
   bool begun_ = false;
 };
 
+// What was evaluated, and what came of it.
+void describe(trace::Record& record, const Evaluation& evaluation);
+
 // Who asks, as the trace has it: 16 hex digits of a hash, since a tenant's name may be its token.
 std::string owner_of(const Tenant& tenant);
 

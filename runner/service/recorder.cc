@@ -227,21 +227,7 @@ void Recorder::evaluated(const Tenant& tenant, const Evaluation& evaluation,
   box.policy = policy_of("restricted");
   trace::Record record = record_for(box, Kind::kEvaluate);
   record.id = new_id("eval_");
-  record.code = evaluation.expression;
-  record.title = title_of(evaluation.expression);
-  record.input = evaluation.sources;
-  record.ending = evaluation.ending;
-  const bool refused = evaluation.ending == Ending::kRefusal;
-  record.outcome = word_text(refused                                   ? Word::kRefused
-                             : evaluation.ending == Ending::kDecline ? Word::kDeclined
-                                                                       : Word::kOk);
-  if (refused) record.text = evaluation.text;
-  const auto traced = [](const std::string& text) {
-    return trace::Traced{text, text.size(), trace::sha256(text)};
-  };
-  trace::TracedResult result{true, {{"application/json", traced(evaluation.reply)}}};
-  if (evaluation.ending == Ending::kOk) result.data["text/plain"] = traced(evaluation.text);
-  record.results.push_back(std::move(result));
+  describe(record, evaluation);
   write(record, then);
 }
 

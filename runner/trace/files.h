@@ -42,6 +42,8 @@ class Files {
 
   // All of the line or nothing of it: the errno of what failed.
   tl::expected<Place, int> append(std::string_view line);
+  // Whether `bytes` more would go in: tried, and taken back. 0 or the errno.
+  int probe(jail::Bytes bytes);
   [[nodiscard]] std::optional<std::string> read(const Place& place) const;
 
   // The lowest number there is: places of a lower one are gone.

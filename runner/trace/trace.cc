@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{1000};
 constexpr std::chrono::minutes kTendEvery{1};
+constexpr jail::Bytes kRoom = jail::kib(256);
 
 }  // namespace
 
@@ -97,9 +98,11 @@ void Trace::lose(int error) {
                                              : "; records are lost until it can"));
 }
 
-// The trace itself says what is missing in it.
+// The trace itself says what is missing in it. Its line is small: that it fits says little, so
+// there must be room for what comes next.
 bool Trace::close_gap() {
   if (gap_ == 0) return true;
+  if (files_->probe(kRoom) != 0) return false;
   Record record;
   record.kind = Kind::kGap;
   record.time_us = gap_since_us_;
