@@ -65,8 +65,7 @@ void door(std::string& out, const Metrics& m) {
            std::to_string(count) + "\n";
   }
   duration(out, "http_request_duration_seconds",
-           "From a request's last byte read to its reply's last byte written.",
-           m.request_duration);
+           "From a request's last byte read to its reply's last byte written.", m.request_duration);
 }
 
 struct EndingCounter {

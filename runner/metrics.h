@@ -50,7 +50,7 @@ struct Metrics {
   std::uint64_t bytes_in = 0;     // of bodies
   std::uint64_t bytes_out = 0;
   std::map<unsigned, std::uint64_t> replies;  // by status
-  DurationHistogram request_duration;  // from its last byte read to its last byte written
+  DurationHistogram request_duration;         // from its last byte read to its last byte written
   // The service's.
   std::uint64_t sessions_open = 0;
   std::uint64_t sessions_created = 0;

@@ -1,4 +1,6 @@
 // sandglass replay RECORD: runs recorded executions again and says whether they come out the same.
+#include "runner/replay/replay.h"
+
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <csignal>
@@ -11,13 +13,11 @@
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
 #include "runner/cli/replay_json.h"
-#include "runner/replay/replay.h"
 #include "runner/service/sessions.h"
 #include "runner/session/home.h"
 #include "runner/text.h"
 #include "runner/trace/digest.h"
 #include "runner/wire/evaluate_json.h"
-
 
 namespace runner::cli {
 namespace {
@@ -79,9 +79,9 @@ replay::World world_of(boost::asio::io_context& loop, Service& service, Policies
           },
           [&policies](const std::string& body) -> Answer<runner::Evaluation> {
             const policies::Policy* policy = policies.find("restricted");
-            const auto grammar =
-                policy != nullptr ? arithmetic_options(*policy)
-                                  : Result<arithmetic::Options>(fail(ErrorKind::kPolicy, ""));
+            const auto grammar = policy != nullptr
+                                     ? arithmetic_options(*policy)
+                                     : Result<arithmetic::Options>(fail(ErrorKind::kPolicy, ""));
             if (!grammar) return refuse(Refusal::Kind::kUnavailable, "no policy restricted here");
             return wire::evaluate(body, *grammar);
           }};
@@ -163,11 +163,12 @@ void add_options(Parser& parser, ReplayOptions& options) {
 
 int replay_command(const Words& words) {
   ReplayOptions options;
-  Parser parser("replay",
-                "Runs recorded executions again: the session from its beginning up to the one that "
-                "is named. Exit code 0: all came out the same; 1: something did not; 4: a policy or "
-                "an input has changed, and nothing was run; 125: it could not be run.",
-                "sandglass replay [OPTIONS] RECORD");
+  Parser parser(
+      "replay",
+      "Runs recorded executions again: the session from its beginning up to the one that "
+      "is named. Exit code 0: all came out the same; 1: something did not; 4: a policy or "
+      "an input has changed, and nothing was run; 125: it could not be run.",
+      "sandglass replay [OPTIONS] RECORD");
   add_options(parser, options);
   if (const auto code = parser.parse(words.ours)) return *code;
   if (!options.record)
@@ -178,8 +179,7 @@ int replay_command(const Words& words) {
   const auto home = find_home();
   if (!home) return print_error(home.error(), options.form());
   const auto library = policies::Library::open(home->policies);
-  if (!library)
-    return print_error({ErrorKind::kPolicy, library.error().text, {}}, options.form());
+  if (!library) return print_error({ErrorKind::kPolicy, library.error().text, {}}, options.form());
   Policies policies(*library, options.policy);
   if (const auto own = policies.read_own(); !own) return print_error(own.error(), options.form());
   const auto selection =

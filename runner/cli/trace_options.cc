@@ -50,10 +50,11 @@ void TraceOptions::add_to(Parser& parser) {
               "a record is on disk before its reply (always), within a second (second), or when "
               "the kernel likes (none); it outlives a killed server in any case (second)",
               "WHEN");
-  parser.text("--trace-full", when_full,
-              "when a record cannot be written: go-on without, counted and logged, or stop: nothing "
-              "new begins (go-on)",
-              "WHAT");
+  parser.text(
+      "--trace-full", when_full,
+      "when a record cannot be written: go-on without, counted and logged, or stop: nothing "
+      "new begins (go-on)",
+      "WHAT");
   parser.text("--trace-file-size", file_size, "when the next file begins (64M)", "SIZE");
   parser.text("--trace-files", files, "how many are kept, 2 or more (8)", "N");
   parser.text("--inputs-size", inputs_size, "of all files kept for replay (1G)", "SIZE");

@@ -160,8 +160,9 @@ void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchan
 void Handlers::evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange) {
   const auto done = wire::evaluate(request.body, options_.grammar);
   if (!done) return exchange->reply(refusal_reply(done.error()));
-  service_.evaluated(request.tenant, *done,
-                     [exchange, reply = done->reply] { exchange->reply({200, reply}); });
+  service_.evaluated(request.tenant, *done, [exchange, reply = done->reply] {
+    exchange->reply({200, reply});
+  });
 }
 
 Reply Handlers::metrics() {

@@ -27,8 +27,8 @@ void check_policy(const Record& record, const World& world, std::set<std::string
   }
 }
 
-void check_inputs(const Record& record, const std::string& folder,
-                  std::set<std::string>& seen, std::vector<std::string>& problems) {
+void check_inputs(const Record& record, const std::string& folder, std::set<std::string>& seen,
+                  std::vector<std::string>& problems) {
   const bool is_source = record.kind == trace::Kind::kUpload || record.kind == trace::Kind::kOnce;
   if (!is_source) return;
   for (const trace::TracedFile& file : record.inputs) {

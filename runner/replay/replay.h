@@ -1,6 +1,6 @@
 // Runs recorded executions again: a session from its beginning, in order, with the same files,
-// input, time limit and policy; and says of each whether it came out the same. Drives the event loop
-// itself. One thread.
+// input, time limit and policy; and says of each whether it came out the same. Drives the event
+// loop itself. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

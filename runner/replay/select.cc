@@ -59,7 +59,8 @@ Result<std::vector<std::string>> files_of(const std::string& folder) {
                                        "; --trace is the folder that serve was given");
   std::vector<std::string> files;
   for (const std::string& name : trace::names_in(dir))
-    if (name.starts_with("trace-") && name.ends_with(".jsonl")) files.push_back(folder + "/" + name);
+    if (name.starts_with("trace-") && name.ends_with(".jsonl"))
+      files.push_back(folder + "/" + name);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -78,10 +79,10 @@ Result<std::vector<Record>> gather(const std::vector<std::string>& files,
       if (record)
         records.push_back(std::move(*record));
       else
-        wrong = Error{ErrorKind::kUsage,
-                      printable(file) + ", line " + std::to_string(line.number) + ": " +
-                          record.error().text,
-                      {}};
+        wrong = Error{
+            ErrorKind::kUsage,
+            printable(file) + ", line " + std::to_string(line.number) + ": " + record.error().text,
+            {}};
     });
   }
   if (wrong) return tl::unexpected(*wrong);
@@ -118,11 +119,10 @@ std::vector<Part> parts_of(std::vector<Record> records) {
     auto& list = part.records;
     std::stable_sort(list.begin(), list.end(),
                      [](const Record& a, const Record& b) { return a.seq < b.seq; });
-    list.erase(std::unique(list.begin(), list.end(),
-                           [](const Record& a, const Record& b) {
-                             return a.seq == b.seq && a.seq > 0;
-                           }),
-               list.end());
+    list.erase(
+        std::unique(list.begin(), list.end(),
+                    [](const Record& a, const Record& b) { return a.seq == b.seq && a.seq > 0; }),
+        list.end());
     std::uint64_t next = 1;
     for (const Record& record : list) {
       if (record.session.empty()) break;
@@ -188,8 +188,7 @@ Result<Selection> in_file(const Asked& asked) {
                     [&](const Line& line) { return line.number == target.line; });
   auto records = gather({target.file}, [](const Line&) { return true; });
   if (!records) return tl::unexpected(records.error());
-  if (records->empty())
-    return fail(ErrorKind::kUsage, printable(target.file) + " holds no record");
+  if (records->empty()) return fail(ErrorKind::kUsage, printable(target.file) + " holds no record");
   Selection selection;
   selection.parts = parts_of(std::move(*records));
   if (asked.alone)

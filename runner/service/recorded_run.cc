@@ -76,9 +76,7 @@ void describe(trace::Record& record, const Evaluation& evaluation) {
   record.ending = evaluation.ending;
   const bool refused = evaluation.ending == Ending::kRefusal;
   const bool declined = evaluation.ending == Ending::kDecline;
-  record.outcome = word_text(refused    ? Word::kRefused
-                             : declined ? Word::kDeclined
-                                        : Word::kOk);
+  record.outcome = word_text(refused ? Word::kRefused : declined ? Word::kDeclined : Word::kOk);
   if (refused) record.text = evaluation.text;
   const auto traced = [](const std::string& text) {
     return trace::Traced{text, text.size(), trace::sha256(text)};

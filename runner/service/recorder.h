@@ -71,8 +71,7 @@ class Recorder final : public Service {
   [[nodiscard]] trace::TracedPolicy policy_of(const std::string& name);
   [[nodiscard]] trace::Record record_for(const Box& box, trace::Kind kind) const;
   ExecutionSink sink_for(const std::shared_ptr<Run>& run, ExecutionSink sink);
-  void finish(const std::shared_ptr<Run>& run, const Finished& finished,
-              const ExecutionSink& sink);
+  void finish(const std::shared_ptr<Run>& run, const Finished& finished, const ExecutionSink& sink);
   void refused(const std::shared_ptr<Run>& run, const Refusal& refusal);
   void uploaded(const Tenant& tenant, const std::string& id, const File& file,
                 std::string_view content);

@@ -8,8 +8,7 @@ namespace runner::trace {
 Digest::Digest() { ::SHA256Init(&context_); }
 
 void Digest::add(std::string_view bytes) {
-  ::SHA256Update(&context_, reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                 bytes.size());
+  ::SHA256Update(&context_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
 
 std::string Digest::hex() {

@@ -43,7 +43,7 @@ std::string Files::current_path() const {
 }
 
 Result<std::unique_ptr<Files>> Files::open(FilesOptions options, const OnLine& on_line) {
-  std::unique_ptr<Files> files(new Files(std::move(options)));
+  auto files = std::make_unique<Files>(Key{}, std::move(options));
   if (!files->options_.folder.empty()) {
     if (auto taken = files->take_folder(); !taken) return tl::unexpected(taken.error());
     if (auto scanned = files->scan(on_line); !scanned) return tl::unexpected(scanned.error());
@@ -99,8 +99,8 @@ Result<void> Files::scan(const OnLine& on_line) {
 
 // What stands behind the last newline was being written when the server or the machine died.
 Result<Files::One> Files::scan_one(std::uint64_t number, const OnLine& on_line) {
-  jail::Fd fd(::openat(folder_->get(), name(number).c_str(),
-                       O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  jail::Fd fd(
+      ::openat(folder_->get(), name(number).c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
   const auto cannot = [&](const char* what) {
     return fail(ErrorKind::kFiles, "cannot " + std::string(what) + " " +
@@ -134,10 +134,10 @@ Result<Files::One> Files::scan_one(std::uint64_t number, const OnLine& on_line) 
 
 int Files::start_file() {
   const std::uint64_t number = open_.empty() ? 1 : open_.rbegin()->first + 1;
-  jail::Fd fd(folder_ ? ::openat(folder_->get(), name(number).c_str(),
-                                 O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                                 0600)
-                      : ::memfd_create("sandglass-trace", MFD_CLOEXEC));
+  jail::Fd fd(folder_
+                  ? ::openat(folder_->get(), name(number).c_str(),
+                             O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
+                  : ::memfd_create("sandglass-trace", MFD_CLOEXEC));
   if (!fd.valid()) return errno;
   open_[number].fd = std::make_shared<const jail::Fd>(std::move(fd));
   while (open_.size() > options_.files) drop_oldest();
@@ -164,8 +164,8 @@ tl::expected<Place, int> Files::append(std::string_view line) {
     // Where no file can be begun the old one grows: nothing is lost by it.
     const int error = start_file();
     if (error != 0 && error != rotation_error_)
-      say("no new file can be begun (" + jail::errno_name(error) + "): " +
-          printable(current_path()) + " grows beyond its size");
+      say("no new file can be begun (" + jail::errno_name(error) +
+          "): " + printable(current_path()) + " grows beyond its size");
     rotation_error_ = error;
   }
   One& one = open_.rbegin()->second;

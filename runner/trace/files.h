@@ -1,7 +1,7 @@
 // The files of a trace: FOLDER/trace-000001.jsonl and on, the highest number is written. A line
-// goes in by one write(2) before anybody hears of it, so that it outlives a kill -9 of this process;
-// what outlives the machine is up to syncer.h. Without a folder the same in unnamed memory.
-// One thread.
+// goes in by one write(2) before anybody hears of it, so that it outlives a kill -9 of this
+// process; what outlives the machine is up to syncer.h. Without a folder the same in unnamed
+// memory. One thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,10 @@ struct Place {
 };
 
 class Files {
+  struct Key {};  // so that only open() makes one
+
  public:
+  Files(Key /*key*/, FilesOptions options) : options_(std::move(options)) {}
   using OnLine = std::function<void(const Place&, std::string_view line)>;
 
   // Makes the folder (0700) if need be, takes it for this process alone, cuts a torn last line off
@@ -48,7 +51,9 @@ class Files {
 
   // The lowest number there is: places of a lower one are gone.
   [[nodiscard]] std::uint64_t first() const { return open_.begin()->first; }
-  [[nodiscard]] std::shared_ptr<const jail::Fd> current() const { return open_.rbegin()->second.fd; }
+  [[nodiscard]] std::shared_ptr<const jail::Fd> current() const {
+    return open_.rbegin()->second.fd;
+  }
   [[nodiscard]] std::string current_path() const;
   [[nodiscard]] const std::shared_ptr<const jail::Fd>& folder() const { return folder_; }
   [[nodiscard]] std::uint64_t bytes() const;
@@ -62,7 +67,6 @@ class Files {
     std::uint64_t lines = 0;
     bool broken = false;  // half a line stands at its end
   };
-  explicit Files(FilesOptions options) : options_(std::move(options)) {}
   Result<void> take_folder();
   Result<void> scan(const OnLine& on_line);
   Result<One> scan_one(std::uint64_t number, const OnLine& on_line);

@@ -35,7 +35,7 @@ int write_all(const jail::Fd& to, std::string_view bytes) {
 }  // namespace
 
 Result<std::unique_ptr<Inputs>> Inputs::open(InputsOptions options) {
-  std::unique_ptr<Inputs> inputs(new Inputs(options));
+  auto inputs = std::make_unique<Inputs>(Key{}, std::move(options));
   const std::string& path = inputs->options_.folder;
   const bool made = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
   jail::Fd folder(made ? ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)

@@ -24,7 +24,10 @@ struct InputsOptions {
 };
 
 class Inputs {
+  struct Key {};  // so that only open() makes one
+
  public:
+  Inputs(Key /*key*/, InputsOptions options) : options_(std::move(options)) {}
   // Makes the folder (0700) if need be. kFiles.
   static Result<std::unique_ptr<Inputs>> open(InputsOptions options);
 
@@ -44,7 +47,6 @@ class Inputs {
     std::uint64_t bytes = 0;
     std::int64_t seconds = 0;  // when it was last put in
   };
-  explicit Inputs(InputsOptions options) : options_(options) {}
   void remove(std::map<std::string, One>::iterator one);
   void make_room(std::uint64_t bytes);
 

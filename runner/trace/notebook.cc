@@ -126,11 +126,10 @@ std::string to_notebook(const std::vector<Record>& records) {
   for (const Record& record : records) {
     cells.push_back(runs_code(record.kind) ? code_cell(record) : file_cell(record));
   }
-  const json::object notebook{
-      {"nbformat", 4},
-      {"nbformat_minor", 4},
-      {"metadata", about(records.empty() ? "" : records.front().language)},
-      {"cells", std::move(cells)}};
+  const json::object notebook{{"nbformat", 4},
+                              {"nbformat_minor", 4},
+                              {"metadata", about(records.empty() ? "" : records.front().language)},
+                              {"cells", std::move(cells)}};
   return json::serialize(notebook) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// A session's records as a Jupyter notebook, nbformat 4.4: a cell an execution, with its outputs and
-// images in place; files that were put in stand between them. Pure; any thread.
+// A session's records as a Jupyter notebook, nbformat 4.4: a cell an execution, with its outputs
+// and images in place; files that were put in stand between them. Pure; any thread.
 #pragma once
 
 #include <string>

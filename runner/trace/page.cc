@@ -46,8 +46,7 @@ std::string result_text(const TracedResult& result) {
     return "![picture](data:" + std::string(image) + ";base64," + found->second.text + ")\n\n";
   }
   const auto text = result.data.find("text/plain");
-  if (text != result.data.end())
-    return fenced("", text->second.text) + cut_note(text->second);
+  if (text != result.data.end()) return fenced("", text->second.text) + cut_note(text->second);
   std::string all;
   for (const auto& [mime, traced] : result.data)
     all += "A result as " + plain(mime) + ", " + std::to_string(traced.bytes) + " bytes, sha256 `" +

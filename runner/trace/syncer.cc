@@ -64,12 +64,12 @@ void Syncer::work() {
 
 void Syncer::report(int error, std::vector<Done> waiting) {
   // A loop that has nothing else to do must not end meanwhile: post() counts as work.
-  boost::asio::post(loop_, [this, error, waiting = std::move(waiting),
-                            alive = std::weak_ptr(alive_)] {
-    if (alive.expired()) return;
-    if (error != 0 && failed_) failed_(error);
-    for (const Done& done : waiting) done(error);
-  });
+  boost::asio::post(loop_,
+                    [this, error, waiting = std::move(waiting), alive = std::weak_ptr(alive_)] {
+                      if (alive.expired()) return;
+                      if (error != 0 && failed_) failed_(error);
+                      for (const Done& done : waiting) done(error);
+                    });
 }
 
 }  // namespace runner::trace

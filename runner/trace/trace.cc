@@ -15,18 +15,17 @@ constexpr jail::Bytes kRoom = jail::kib(256);
 
 }  // namespace
 
-Trace::Trace(boost::asio::io_context& loop, Options options)
+Trace::Trace(Key /*key*/, boost::asio::io_context& loop, Options options)
     : loop_(loop), options_(std::move(options)), tending_(loop) {}
 
 Trace::~Trace() = default;
 
 Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Options options) {
-  std::unique_ptr<Trace> trace(new Trace(loop, std::move(options)));
+  auto trace = std::make_unique<Trace>(Key{}, loop, std::move(options));
   Trace* raw = trace.get();
-  auto files =
-      Files::open(raw->options_.files, [raw](const Place& place, std::string_view line) {
-        raw->index(place, line);
-      });
+  auto files = Files::open(raw->options_.files, [raw](const Place& place, std::string_view line) {
+    raw->index(place, line);
+  });
   if (!files) return tl::unexpected(files.error());
   raw->files_ = std::move(*files);
   raw->first_file_ = raw->files_->first();
@@ -35,8 +34,8 @@ Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Option
     raw->say(std::to_string(raw->foreign_) + " lines are no records and are not served");
   const std::string& folder = raw->options_.files.folder;
   if (folder.empty()) return trace;
-  auto inputs = Inputs::open(
-      {folder + "/inputs", raw->options_.inputs_size, raw->options_.inputs_time});
+  auto inputs =
+      Inputs::open({folder + "/inputs", raw->options_.inputs_size, raw->options_.inputs_time});
   if (!inputs) return tl::unexpected(inputs.error());
   raw->inputs_ = std::move(*inputs);
   if (raw->options_.sync != Sync::kNone)

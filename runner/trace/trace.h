@@ -28,7 +28,8 @@ enum class Sync : std::uint8_t {
 
 // What happens when a record cannot be written: a full disk, mostly.
 enum class WhenFull : std::uint8_t {
-  kGoOn,  // executions go on without; the loss is counted, logged, and noted in the trace afterwards
+  kGoOn,  // executions go on without; the loss is counted, logged, and noted in the trace
+          // afterwards
   kStop,  // nothing new begins until a record can be written again
 };
 
@@ -62,7 +63,10 @@ struct Lines {
 };
 
 class Trace {
+  struct Key {};  // so that only open() makes one
+
  public:
+  Trace(Key key, boost::asio::io_context& loop, Options options);
   static Result<std::unique_ptr<Trace>> open(boost::asio::io_context& loop, Options options);
   ~Trace();
   Trace(const Trace&) = delete;
@@ -91,7 +95,6 @@ class Trace {
     std::string owner;
     std::vector<Place> places;
   };
-  Trace(boost::asio::io_context& loop, Options options);
   void index(const Place& place, std::string_view line);
   void forget_aged();
   int write(std::string_view line);

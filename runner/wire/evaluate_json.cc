@@ -33,8 +33,7 @@ Answer<Evaluation> evaluate(std::string_view body, const Grammar& grammar) {
   const arithmetic::Verdict verdict = arithmetic::evaluate(*expression, grammar);
   Evaluation evaluation;
   evaluation.ending = ending_of(verdict);
-  evaluation.text =
-      std::string(evaluation.ending == Ending::kOk ? verdict.value : verdict.message);
+  evaluation.text = std::string(evaluation.ending == Ending::kOk ? verdict.value : verdict.message);
   if (list == nullptr) {
     evaluation.reply = arithmetic::to_json(verdict);
   } else {
