@@ -152,7 +152,7 @@ Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute_once(const Tenant& te
   Box box;
   box.owner = owner_of(tenant);
   box.language = wish.execute.language.value_or("python");
-  box.policy = policy_of(wish.policy.value_or(options_.default_policy));
+  box.policy.name = wish.policy.value_or(options_.default_policy);
   if (wish.memory) box.policy.memory_bytes = wish.memory->value;
   trace::Record record = record_for(box, Kind::kOnce);
   ask(record, wish.execute);
@@ -186,6 +186,9 @@ void Recorder::finish(const std::shared_ptr<Run>& run, const Finished& finished,
   running_.erase(run.get());
   trace::Record record = run->gathered.finish(finished);
   if (record.id.empty()) record.id = new_id("exec_");
+  // Not before: the name was the client's word.
+  if (record.ran && record.policy.sha256.empty())
+    record.policy.sha256 = policy_of(record.policy.name).sha256;
   if (run->box) {
     --run->box->running;
     run->box->touched = Clock::now();

@@ -15,8 +15,8 @@ class JsonLine {
  public:
   JsonLine() { out_.reserve(1024); }
 
-  // `name` is null in an array and at the top. Names are literals without anything to escape, or
-  // UTF-8 through `open`, which escapes them.
+  // `name` is null in an array and at the top; of open() it may be any UTF-8, of the others it has
+  // nothing to escape.
   void open(const char* name, char bracket);
   void close(char bracket) { out_ += bracket; }
   void text(const char* name, std::string_view utf8);
@@ -30,6 +30,7 @@ class JsonLine {
   std::string take() && { return std::move(out_); }
 
  private:
+  void comma();
   void key(const char* name);
   void quote(std::string_view utf8);
 

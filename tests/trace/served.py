@@ -17,19 +17,21 @@ PATIENCE = 60
 
 
 class Server:
-    """`options`: more words for serve. The folder of the trace outlives the server: start() again takes it over."""
+    """`options`: more words for serve. The folder of the trace outlives the server: start() again takes it over.
+    `trace`: what --trace is given instead of it; an empty list: there is no --trace."""
 
-    def __init__(self, *options, folder=None, before=None):
+    def __init__(self, *options, folder=None, before=None, trace=None):
         self.own = None if folder else tempfile.TemporaryDirectory(prefix="test-sandglass-")
         self.folder = pathlib.Path(folder or self.own.name) / "trace"
-        self.options = list(options)
+        trace = [str(self.folder)] if trace is None else trace
+        self.options = [*(["--trace", *trace] if trace else []), *options]
         self.before = before
         self.log = ""
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(
-            [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--trace", str(self.folder), *self.options],
+            [PROGRAM, "serve", "--listen", "127.0.0.1:0", *self.options],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=self.before)
         seen = []
         for line in self.process.stderr:

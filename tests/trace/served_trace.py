@@ -201,6 +201,35 @@ class Trace(unittest.TestCase):
             done = client.execute(session, "1")
             self.assertEqual(client.trace(session)[-1]["id"], done["id"])
 
+    def test_what_runs_at_the_end_is_recorded(self):
+        with Server() as server:
+            held = server.client()
+            session = held.create()
+            body = json.dumps({"code": "print('go', flush=True)\nimport time\ntime.sleep(60)", "stream": True})
+            held.connection.request("POST", f"/v1/containers/{session}/execute", body,
+                                    {"Content-Type": "application/json"})
+            reply = held.connection.getresponse()
+            while b"go" not in reply.readline():
+                pass
+            server.stop()
+            line = json.loads((server.folder / "trace-000001.jsonl").read_text())
+            self.assertEqual((line["ending"], line["outcome"], line["ran"]), ("stopped", "killed", True))
+            self.assertEqual((line["text"], line["stdout"]["text"]), ("the server is shutting down", "go\n"))
+
+    def test_without_a_folder(self):
+        for words, kept in (([], True), (["off"], False)):
+            with Server(folder="/nowhere", trace=words) as server:
+                client = server.client()
+                session = client.create()
+                client.execute(session, "6 * 7")
+                if kept:
+                    self.assertEqual(client.trace(session)[0]["code"], "6 * 7")
+                else:
+                    reply = client.call("GET", f"/v1/containers/{session}/trace", status=404)
+                    self.assertIn("--trace off", reply["error"]["message"])
+                self.assertEqual(client.counter("ok_total", '{of="execution"}'), 1)
+                server.stop()
+
     def test_rotation_is_said(self):
         with Server("--trace-file-size", "20K", "--trace-files", "2") as server:
             client = server.client()
