@@ -136,11 +136,11 @@ TEST_CASE("each field of the document is there") {
   const auto object = report({"run", "--json", "-c", "print('hello')"});
   Words names;
   for (const auto& field : object) names.emplace_back(field.key());
-  CHECK(names ==
-        Words{"outcome",         "ending", "exit_code",    "status",           "signal",   "text",
-              "state_preserved", "limit",        "truncated",        "produced", "usage",
-              "denied",          "denied_total", "denied_throttled", "stdout",   "stderr",
-              "files",           "error",        "policy",           "language", "limits"});
+  CHECK(names == Words{"outcome", "ending",          "exit_code",    "status",           "signal",
+                       "text",    "state_preserved", "limit",        "truncated",        "produced",
+                       "usage",   "denied",          "denied_total", "denied_throttled", "stdout",
+                       "stderr",  "files",           "error",        "policy",           "language",
+                       "limits"});
   CHECK(object.at("status") == 0);
   CHECK(text(object, "stdout") == "hello\n");
   CHECK(object.at("produced").at("stdout") == 6);

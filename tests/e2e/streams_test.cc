@@ -201,7 +201,8 @@ TEST_CASE("endless output is read and dropped until the time limit") {
   CHECK(ran.code == 124);
   CHECK(ran.wall < 8s);
   CHECK(ran.out.size() == 1 << 20);
-  CHECK(contains(ran.err, "sandglass: timeout: timed_out: it ran for longer than the wall-clock limit of "));
+  CHECK(contains(ran.err,
+                 "sandglass: timeout: timed_out: it ran for longer than the wall-clock limit of "));
   CHECK(leftovers.found() == "");
 }
 

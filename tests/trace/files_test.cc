@@ -126,7 +126,9 @@ TEST_CASE("a torn line is cut off, and a line of zeros is not served") {
   const support::TempDir folder;
   boost::asio::io_context loop;
   Log log;
-  { opened(loop, log.options(folder / "t"))->add(record_of(1), [] {}); }
+  {
+    opened(loop, log.options(folder / "t"))->add(record_of(1), [] {});
+  }
   const std::string file = folder / "t/trace-000001.jsonl";
   const auto whole = fs::file_size(file);
   std::ofstream(file, std::ios::app) << std::string(10, '\0') << "\n{\"id\":\"exec_2\",";

@@ -1,6 +1,6 @@
-#include "runner/metrics.h"
-
 #include <catch2/catch.hpp>
+
+#include "runner/metrics.h"
 
 using namespace runner;
 
@@ -15,7 +15,8 @@ bool has(const std::string& text, const std::string& line) {
 TEST_CASE("every way to end has a counter of its own, from the start") {
   Metrics metrics;
   const std::string before = to_prometheus(metrics);
-  for (const char* name : {"ok", "failures", "refusals", "declines", "timeouts", "errors", "stopped"})
+  for (const char* name :
+       {"ok", "failures", "refusals", "declines", "timeouts", "errors", "stopped"})
     for (const char* of : {"execution", "create", "evaluation"})
       CHECK(has(before, "sandglass_" + std::string(name) + "_total{of=\"" + of + "\"} 0"));
   metrics.execution_endings["failure"] = 2;
@@ -43,9 +44,11 @@ TEST_CASE("histograms are cumulative, and a label holds any name") {
   CHECK(has(text, "sandglass_execute_duration_seconds_bucket{le=\"+Inf\"} 3"));
   CHECK(has(text, "sandglass_execute_duration_seconds_count 3"));
   CHECK(has(text, "sandglass_create_duration_seconds_count 0"));
-  CHECK(has(text, R"(sandglass_pool_interpreters{policy="a\"\\\n",language="python",state="ready"} 1)"));
   CHECK(has(text,
-            R"(sandglass_pool_interpreters{policy="a\"\\\n",language="python",state="waited_for"} 3)"));
+            R"(sandglass_pool_interpreters{policy="a\"\\\n",language="python",state="ready"} 1)"));
+  CHECK(has(
+      text,
+      R"(sandglass_pool_interpreters{policy="a\"\\\n",language="python",state="waited_for"} 3)"));
   CHECK(text.find("trace_records_total") == std::string::npos);
   metrics.trace = TraceLevel{};
   metrics.trace->lost = 7;
