@@ -228,6 +228,8 @@ class Service {
                                   const TraceWish& /*wish*/) {
     return refuse(Refusal::Kind::kNotFound, "this server keeps no trace");
   }
+  // Why nothing new may begin, evaluations included; nullopt: it may.
+  virtual std::optional<Refusal> stopped() { return std::nullopt; }
   // To be counted and traced; `then` is called now, or from the loop once that is done.
   virtual void evaluated(const Tenant& /*tenant*/, const Evaluation& /*evaluation*/,
                          const std::function<void()>& then) {

@@ -158,6 +158,7 @@ void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchan
 }
 
 void Handlers::evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange) {
+  if (const auto refusal = service_.stopped()) return exchange->reply(refusal_reply(*refusal));
   const auto done = wire::evaluate(request.body, options_.grammar);
   if (!done) return exchange->reply(refusal_reply(done.error()));
   service_.evaluated(request.tenant, *done, [exchange, reply = done->reply] {

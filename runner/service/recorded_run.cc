@@ -8,6 +8,13 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kMostTitle = 80;
+constexpr std::size_t kMostTypeName = 128;
+
+std::string cut(const std::string& text) {
+  if (text.size() <= trace::kMostText) return text;
+  return std::string(
+      without_partial_character(std::string_view(text).substr(0, trace::kMostText)));
+}
 
 }  // namespace
 
@@ -34,7 +41,8 @@ void RecordedRun::add(const ExecutionEvent& event) {
   } else if (const auto* rich = std::get_if<Rich>(&event)) {
     add_result(*rich);
   } else if (const auto* raised = std::get_if<Raised>(&event)) {
-    record_.error = trace::TracedError{raised->name, raised->value, raised->traceback};
+    record_.error =
+        trace::TracedError{cut(raised->name), cut(raised->value), cut(raised->traceback)};
   }
 }
 
@@ -42,6 +50,10 @@ void RecordedRun::add_result(const Rich& rich) {
   trace::TracedResult result;
   result.is_main = rich.is_main;
   for (const auto& [mime, content] : rich.data) {
+    if (mime.size() > kMostTypeName) {
+      ++record_.results_dropped;
+      continue;
+    }
     const bool fits = content.size() <= trace::kMostResult &&
                       result_bytes_ + content.size() <= trace::kMostResults;
     if (fits) result_bytes_ += content.size();

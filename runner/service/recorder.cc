@@ -34,9 +34,9 @@ Recorder::~Recorder() {
 // Containers.
 
 void Recorder::create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) {
-  if (auto stopped = stopped_by_trace()) {
+  if (auto stopping = stopped()) {
     count(options_.metrics, Of::kCreate, Ending::kError);
-    boost::asio::post(loop_, [done = std::move(done), refusal = std::move(*stopped)] {
+    boost::asio::post(loop_, [done = std::move(done), refusal = std::move(*stopping)] {
       done(tl::unexpected(refusal));
     });
     return;
@@ -125,9 +125,9 @@ trace::Record Recorder::record_for(const Box& box, Kind kind) const {
 Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute(const Tenant& tenant,
                                                            std::string_view id, ExecuteWish wish,
                                                            ExecutionSink sink) {
-  if (auto stopped = stopped_by_trace()) {
+  if (auto stopping = stopped()) {
     count(options_.metrics, Of::kExecution, Ending::kError);
-    return tl::unexpected(std::move(*stopped));
+    return tl::unexpected(std::move(*stopping));
   }
   const auto box = box_of(tenant, id);
   if (!box) return inner_->execute(tenant, id, std::move(wish), std::move(sink));
@@ -145,9 +145,9 @@ Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute(const Tenant& tenant,
 Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute_once(const Tenant& tenant,
                                                                 const OnceWish& wish,
                                                                 const ExecutionSink& sink) {
-  if (auto stopped = stopped_by_trace()) {
+  if (auto stopping = stopped()) {
     count(options_.metrics, Of::kExecution, Ending::kError);
-    return tl::unexpected(std::move(*stopped));
+    return tl::unexpected(std::move(*stopping));
   }
   Box box;
   box.owner = owner_of(tenant);
@@ -239,7 +239,7 @@ void Recorder::write(const trace::Record& record, const std::function<void()>& t
   options_.trace->add(record, then);
 }
 
-std::optional<Refusal> Recorder::stopped_by_trace() const {
+std::optional<Refusal> Recorder::stopped() {
   if (options_.trace == nullptr || options_.trace->accepts()) return std::nullopt;
   return Refusal{Refusal::Kind::kUnavailable,
                  "the trace cannot be written, and nothing runs without it; ask the operator", "",

@@ -55,6 +55,7 @@ class Recorder final : public Service {
                            std::string_view file_id) override;
   Answer<TraceText> trace(const Tenant& tenant, std::string_view id,
                           const TraceWish& wish) override;
+  std::optional<Refusal> stopped() override;
   void evaluated(const Tenant& tenant, const Evaluation& evaluation,
                  const std::function<void()>& then) override;
   void measure(Metrics& metrics) const override;
@@ -76,7 +77,6 @@ class Recorder final : public Service {
   void uploaded(const Tenant& tenant, const std::string& id, const File& file,
                 std::string_view content);
   void write(const trace::Record& record, const std::function<void()>& then);
-  [[nodiscard]] std::optional<Refusal> stopped_by_trace() const;
 
   boost::asio::io_context& loop_;
   std::unique_ptr<Service> inner_;

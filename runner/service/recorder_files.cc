@@ -98,9 +98,9 @@ Answer<TraceText> Recorder::trace(const Tenant& tenant, std::string_view id,
     return refuse(Refusal::Kind::kNotFound,
                   "this server keeps no trace: it was started with --trace off");
   const std::string session(id);
+  const auto container = find(tenant, session);  // which is activity, as any call
   auto lines = options_.trace->lines(session, owner_of(tenant), wish.after, kMostShown);
   if (!lines) {
-    const auto container = inner_->find(tenant, session);
     if (!container && container.error().kind != Refusal::Kind::kExpired)
       return tl::unexpected(container.error());
     lines.emplace();

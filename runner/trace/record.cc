@@ -137,7 +137,7 @@ std::optional<std::string_view> quoted_after(std::string_view& rest, std::string
   if (!rest.starts_with(before)) return std::nullopt;
   rest.remove_prefix(before.size());
   const std::size_t end = rest.find('"');
-  if (end == std::string_view::npos || end > 128) return std::nullopt;
+  if (end > 128) return std::nullopt;  // npos too
   const std::string_view found = rest.substr(0, end);
   rest.remove_prefix(end + 1);
   return found;

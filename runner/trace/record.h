@@ -83,7 +83,7 @@ struct Record {
   bool out_truncated = false;  // the policy's cap on output cut it
   bool err_truncated = false;
   std::vector<TracedResult> results;
-  std::uint64_t results_dropped = 0;  // more than a record holds
+  std::uint64_t results_dropped = 0;  // forms of results whose type is no name
   std::optional<TracedError> error;
   int exit_code = 0;
   bool state_preserved = false;

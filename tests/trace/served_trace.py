@@ -157,6 +157,21 @@ class Trace(unittest.TestCase):
                     mode = stat.S_IMODE(path.stat().st_mode)
                     self.assertEqual(mode, 0o700 if path.is_dir() else 0o600, path)
 
+    def test_what_is_large_is_cut_and_hashed(self):
+        with Server() as server:
+            client = server.client()
+            session = client.create()
+            client.execute(session, "print('é' * 50000); raise ValueError('v' * 200000)")
+            client.execute(session, "'r' * (1 << 20)")
+            first, second = client.trace(session)
+            self.assertEqual(first["stdout"]["sha256"], sha256("é" * 50000 + "\n"))
+            self.assertEqual(first["stdout"]["bytes"], 100001)
+            self.assertEqual(first["stdout"]["text"], "é" * 32768)
+            self.assertLessEqual(len(first["error"]["value"]), 65536)
+            result = second["results"][0]["data"]["text/plain"]
+            self.assertEqual(len(result["sha256"]), 64)
+            self.assertIn(len(result["text"]), (0, result["bytes"]))
+
     def full(self, how):
         """A server whose files may hold 64 KiB: write(2) then fails, as on a full disk."""
         limit = 64 << 10
@@ -199,6 +214,7 @@ class Trace(unittest.TestCase):
             self.assertEqual(headers["Retry-After"], "5")
             client.call("POST", "/v1/containers", {"name": "a"}, status=503)
             client.call("POST", "/v1/execute", {"code": "1"}, status=503)
+            client.call("POST", "/v1/evaluate", {"expression": "1"}, status=503)
             self.assertGreater(client.counter("errors_total", '{of="execution"}'), 0)
             self.make_room(server)
             done = client.execute(session, "1")
