@@ -16,7 +16,7 @@ constexpr jail::Bytes kRoom = jail::kib(256);
 }  // namespace
 
 Trace::Trace(Key /*key*/, boost::asio::io_context& loop, Options options)
-    : loop_(loop), options_(std::move(options)), tending_(loop) {}
+    : options_(std::move(options)), tending_(loop) {}
 
 Trace::~Trace() = default;
 

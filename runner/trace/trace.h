@@ -105,7 +105,6 @@ class Trace {
     if (options_.files.say) options_.files.say("trace: " + std::move(text));
   }
 
-  boost::asio::io_context& loop_;
   Options options_;
   std::unique_ptr<Files> files_;
   std::unique_ptr<Inputs> inputs_;
