@@ -21,9 +21,9 @@ void one(std::string& out, const std::string& name, const char* type, const char
   out += "sandglass_" + name + " " + std::to_string(value) + "\n";
 }
 
-void duration(std::string& out, const DurationHistogram& histogram) {
-  const std::string name = "http_request_duration_seconds";
-  head(out, name, "histogram", "From a request's last byte read to its reply's last byte written.");
+void duration(std::string& out, const std::string& name, const char* help,
+              const DurationHistogram& histogram) {
+  head(out, name, "histogram", help);
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
     below += histogram.counts.at(i);
@@ -35,17 +35,20 @@ void duration(std::string& out, const DurationHistogram& histogram) {
   out += "sandglass_" + name + "_count " + std::to_string(below) + "\n";
 }
 
-}  // namespace
-
-void DurationHistogram::add(double seconds) {
-  std::size_t i = 0;
-  while (i < kBounds.size() && seconds > kBounds.at(i)) ++i;
-  ++counts.at(i);
-  sum += seconds;
+// A label's value: a policy's name may be anything its file says.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out + '"';
 }
 
-std::string to_prometheus(const Metrics& m) {
-  std::string out;
+void door(std::string& out, const Metrics& m) {
   one(out, "http_connections_accepted_total", "counter", "Connections accepted.",
       m.connections_accepted);
   one(out, "http_connections", "gauge", "Connections open now.", m.connections_open);
@@ -61,7 +64,43 @@ std::string to_prometheus(const Metrics& m) {
     out += "sandglass_http_replies_total{status=\"" + std::to_string(status) + "\"} " +
            std::to_string(count) + "\n";
   }
-  duration(out, m.request_duration);
+  duration(out, "http_request_duration_seconds",
+           "From a request's last byte read to its reply's last byte written.", m.request_duration);
+}
+
+struct EndingCounter {
+  const char* ending;
+  const char* name;
+  const char* help;
+};
+constexpr std::array<EndingCounter, 7> kEndingCounters = {{
+    {"ok", "ok_total", "Ended well."},
+    {"failure", "failures_total", "The code failed: it raised, exited with a status or crashed."},
+    {"refusal", "refusals_total", "The sandbox said no: to the request, a call or a resource."},
+    {"decline", "declines_total", "The model said NONE or nothing."},
+    {"timeout", "timeouts_total", "The time limit was met."},
+    {"error", "errors_total", "Sandglass or its host failed."},
+    {"stopped", "stopped_total", "Somebody ended it: interrupt, deletion, expiry, shutdown."},
+}};
+
+// Every counter is there from the start, at zero: a rate can be taken of it.
+void endings(std::string& out, const Metrics& m) {
+  const auto count = [](const std::map<std::string, std::uint64_t>& of, const char* ending) {
+    const auto found = of.find(ending);
+    return std::to_string(found == of.end() ? 0 : found->second);
+  };
+  for (const EndingCounter& counter : kEndingCounters) {
+    head(out, counter.name, "counter", counter.help);
+    const std::string name = std::string("sandglass_") + counter.name;
+    out += name + "{of=\"execution\"} " + count(m.execution_endings, counter.ending) + "\n";
+    out += name + "{of=\"create\"} " + count(m.create_endings, counter.ending) + "\n";
+    out += name + "{of=\"evaluation\"} " + count(m.evaluation_endings, counter.ending) + "\n";
+  }
+  one(out, "refused_calls_total", "counter",
+      "System calls that a policy refused, whatever became of the code.", m.refused_calls);
+}
+
+void sessions(std::string& out, const Metrics& m) {
   one(out, "sessions", "gauge", "Containers running now.", m.sessions_open);
   one(out, "sessions_created_total", "counter", "Containers made.", m.sessions_created);
   one(out, "sessions_expired_total", "counter", "Containers expired.", m.sessions_expired);
@@ -71,6 +110,57 @@ std::string to_prometheus(const Metrics& m) {
     out +=
         "sandglass_executions_total{outcome=\"" + outcome + "\"} " + std::to_string(count) + "\n";
   }
+  duration(out, "create_duration_seconds", "From the request for a container to its id.",
+           m.create_duration);
+  duration(out, "execute_duration_seconds",
+           "From the request for an execution to its outcome, with the wait for its turn.",
+           m.execute_duration);
+}
+
+void pools(std::string& out, const Metrics& m) {
+  head(out, "pool_interpreters", "gauge",
+       "Idle interpreters by state, and requests waiting for one.");
+  for (const auto& [name, level] : m.pools) {
+    const std::string labels =
+        "{policy=" + quoted(name.first) + ",language=" + quoted(name.second) + ",state=\"";
+    const auto line = [&](const char* state, std::uint64_t value) {
+      out += "sandglass_pool_interpreters" + labels + state + "\"} " + std::to_string(value) + "\n";
+    };
+    line("ready", level.ready);
+    line("starting", level.starting);
+    line("waited_for", level.waiting);
+  }
+}
+
+void trace_levels(std::string& out, const TraceLevel& t) {
+  one(out, "trace_records_total", "counter", "Records written.", t.records);
+  one(out, "trace_lost_total", "counter", "Records that could not be written.", t.lost);
+  one(out, "trace_aged_out_total", "counter", "Records that went with the oldest file.",
+      t.aged_out);
+  one(out, "trace_sync_failures_total", "counter", "fdatasync(2) that failed.", t.sync_failures);
+  one(out, "trace_bytes", "gauge", "Bytes of the trace's files.", t.bytes);
+  one(out, "trace_input_bytes", "gauge", "Bytes of the inputs that are kept.", t.input_bytes);
+  one(out, "trace_inputs_lost_total", "counter", "Inputs that could not be kept.", t.inputs_lost);
+  one(out, "trace_inputs_removed_total", "counter", "Inputs removed over their time or size.",
+      t.inputs_removed);
+}
+
+}  // namespace
+
+void DurationHistogram::add(double seconds) {
+  std::size_t i = 0;
+  while (i < kBounds.size() && seconds > kBounds.at(i)) ++i;
+  ++counts.at(i);
+  sum += seconds;
+}
+
+std::string to_prometheus(const Metrics& m) {
+  std::string out;
+  door(out, m);
+  sessions(out, m);
+  endings(out, m);
+  pools(out, m);
+  if (m.trace) trace_levels(out, *m.trace);
   return out;
 }
 

@@ -141,6 +141,25 @@ struct Finished {
   std::vector<Skipped> skipped;
   std::int64_t expires_at = 0;
 };
+// One arithmetic expression that was evaluated, by no process, and what was replied.
+struct Evaluation {
+  std::string expression;
+  std::optional<std::string> sources;  // as JSON
+  Ending ending = Ending::kOk;         // kOk, kRefusal or kDecline
+  std::string text;                    // the value, or why it was refused
+  std::string reply;                   // JSON
+};
+
+// How the trace of a container is shown.
+struct TraceWish {
+  enum class Form : std::uint8_t { kLines, kNotebook, kPage } form = Form::kLines;
+  std::string after;  // the id of an execution; what comes behind it
+};
+struct TraceText {
+  std::string text;
+  std::string next;  // the id after which there is more; empty: this was all
+};
+
 using ExecutionEvent = std::variant<Begun, Output, Rich, Raised, Finished>;
 using ExecutionSink = std::function<void(const ExecutionEvent&)>;
 
@@ -169,6 +188,7 @@ struct Preload {
   std::vector<Missing> missing;  // once ready
   std::string trouble = {};      // kFailed: for the operator, not for clients
 };
+struct Metrics;
 
 class Service {
  public:
@@ -219,6 +239,20 @@ class Service {
 
   // Of the policies that are in use by now.
   [[nodiscard]] virtual std::vector<Preload> preloads() const { return {}; }
+  // What was run in a container of the tenant's, also in one that is gone, as far as it is kept.
+  virtual Answer<TraceText> trace(const Tenant& /*tenant*/, std::string_view /*id*/,
+                                  const TraceWish& /*wish*/) {
+    return refuse(Refusal::Kind::kNotFound, "this server keeps no trace");
+  }
+  // Why nothing new may begin, evaluations included; nullopt: it may.
+  virtual std::optional<Refusal> stopped() { return std::nullopt; }
+  // To be counted and traced; `then` is called now, or from the loop once that is done.
+  virtual void evaluated(const Tenant& /*tenant*/, const Evaluation& /*evaluation*/,
+                         const std::function<void()>& then) {
+    then();
+  }
+  // Puts in what is looked at rather than counted: levels, sizes.
+  virtual void measure(Metrics& /*metrics*/) const {}
 
   // The largest body that put_file may be given, for the adapter's own limit.
   [[nodiscard]] virtual jail::Bytes max_file() const = 0;

@@ -25,10 +25,13 @@ int policy_command(const Words& words);
 int doctor_command(const Words& words);
 int demo_command(const Words& words);
 int serve_command(const Words& words);
+int replay_command(const Words& words);
 
 inline constexpr int kFailed = 125;
 // Of the restricted mode, beside 0 for a value.
 inline constexpr int kDeclined = 3;
 inline constexpr int kRefused = 4;
+// Of replay, beside 0 for the same and kRefused where nothing was run.
+inline constexpr int kDifferent = 1;
 
 }  // namespace runner::cli

@@ -103,7 +103,9 @@ void print_notes(const JobReport& finished) {
   const jail::Bytes cap = finished.policy.limits.output;
   note_truncation("stdout", outcome.out, cap);
   note_truncation("stderr", outcome.err, cap);
-  if (!outcome.text.empty()) note(std::string(word_text(outcome.word)) + ": " + outcome.text);
+  if (!outcome.text.empty())
+    note(std::string(ending_text(ending_of(outcome))) + ": " + word_text(outcome.word) + ": " +
+         outcome.text);
   const std::string line = denied_line(finished.denied, finished.denied_total);
   if (!line.empty()) note(line);
   if (finished.files) note_files(*finished.files);

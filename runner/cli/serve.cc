@@ -12,6 +12,7 @@
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
 #include "runner/cli/serve_notes.h"
+#include "runner/cli/trace_options.h"
 #include "runner/http/server.h"
 #include "runner/metrics.h"
 #include "runner/service_factory.h"
@@ -27,6 +28,7 @@ struct ServeOptions {
   std::optional<std::string> token_file;
   std::optional<std::string> policy;
   std::vector<std::string> allow_host;
+  TraceOptions trace;
 
   [[nodiscard]] std::string policy_name() const { return policy.value_or("standard"); }
 };
@@ -115,24 +117,32 @@ void note_preloaded(const Preload& preload) {
 
 int run(const http::Address& address, http::ServerOptions server_options,
         const ServeOptions& options, const Home& home,
-        const std::vector<policies::Policy>& policies) {
+        const std::vector<policies::Policy>& policies, trace::Options trace_options) {
   boost::asio::io_context loop(1);
   Metrics metrics;
-  const auto service = make_service(loop, home, {options.policy_name(), &metrics, note_preloaded});
+  std::unique_ptr<trace::Trace> trace;
+  if (options.trace.is_on()) {
+    auto opened = trace::Trace::open(loop, std::move(trace_options));
+    if (!opened) return print_error(opened.error());
+    trace = std::move(*opened);
+  }
+  const auto service =
+      make_service(loop, home, {options.policy_name(), &metrics, note_preloaded, trace.get()});
   const std::vector<jail::Feature> host = jail::inspect_host();
   server_options.capabilities =
       capabilities(policies, options.policy_name(), service->max_file(), host);
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
-  const Serving serving{(*server)->address(), options.policy_name(),
-                        options.token_file.has_value()};
-  for (const std::string& line : serving_notes(serving, host)) note(line);
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
     note("shutting down");
     (*server)->stop([&loop] { loop.stop(); });
   });
+  note(options.trace.describe());
+  const Serving serving{(*server)->address(), options.policy_name(),
+                        options.token_file.has_value()};
+  for (const std::string& line : serving_notes(serving, host)) note(line);
   loop.run();
   return 0;
 }
@@ -149,8 +159,11 @@ int serve_command(const Words& words) {
   parser.text("--policy", options.policy, "of containers that name none (standard)", "P");
   parser.repeated("--allow-host", options.allow_host,
                   "a name that requests on loopback may give as their Host", "NAME");
+  options.trace.add_to(parser);
   parser.settings_file();
   if (const auto code = parser.parse(words.ours)) return *code;
+  auto trace_options = options.trace.read();
+  if (!trace_options) return print_error(trace_options.error());
   const auto address = http::parse_address(options.listen.value_or("127.0.0.1:8611"));
   if (!address) return print_error(address.error());
   const auto home = find_home();
@@ -163,8 +176,11 @@ int serve_command(const Words& words) {
   if (!server_options_or) return print_error(server_options_or.error());
   // A client that has gone must not end the server.
   (void)std::signal(SIGPIPE, SIG_IGN);
+  // setrlimit(2): nor must a trace file that meets `ulimit -f`; write(2) then says EFBIG.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   note_weakenings(*policies);
-  return run(*address, std::move(*server_options_or), options, *home, *policies);
+  return run(*address, std::move(*server_options_or), options, *home, *policies,
+             std::move(*trace_options));
 }
 
 }  // namespace runner::cli

@@ -8,6 +8,7 @@
 #include "runner/wire/execute_json.h"
 #include "runner/wire/files_json.h"
 #include "runner/wire/openapi.h"
+#include "runner/wire/trace_query.h"
 
 namespace runner::http {
 namespace {
@@ -74,6 +75,8 @@ void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchang
       return execute(request, exchange);
     case Action::kExecuteOnce:
       return execute_once(request, exchange);
+    case Action::kEvaluate:
+      return evaluate(request, exchange);
     default:
       return exchange->reply(handle_now(request));
   }
@@ -104,9 +107,8 @@ Reply Handlers::handle_now(Request& request) {
       if (!done) return refusal_reply(done.error());
       return {200, wire::interrupted_json(id(0))};
     }
-    case Action::kEvaluate:
-      return answer_reply(wire::evaluate_json(request.body, options_.grammar),
-                          [](const std::string& text) { return text; });
+    case Action::kTrace:
+      return trace(request);
     case Action::kPolicies:
       return {200, options_.policies_json};
     case Action::kCapabilities:
@@ -114,12 +116,13 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kHealth:
       return {200, R"({"status":"ok"})"};
     case Action::kMetrics:
-      return {200, to_prometheus(metrics_), "text/plain; version=0.0.4; charset=utf-8"};
+      return metrics();
     case Action::kOpenApi:
       return {200, wire::openapi_json()};
     case Action::kCreateContainer:
     case Action::kExecute:
     case Action::kExecuteOnce:
+    case Action::kEvaluate:
       break;
   }
   return error_reply({500, "this route has no answer"});
@@ -152,6 +155,30 @@ void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchan
       exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
       metrics_);
   execution->start(service_.execute_once(request.tenant, asked->wish, execution->sink()));
+}
+
+void Handlers::evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange) {
+  if (const auto refusal = service_.stopped()) return exchange->reply(refusal_reply(*refusal));
+  const auto done = wire::evaluate(request.body, options_.grammar);
+  if (!done) return exchange->reply(refusal_reply(done.error()));
+  service_.evaluated(request.tenant, *done, [exchange, reply = done->reply] {
+    exchange->reply({200, reply});
+  });
+}
+
+Reply Handlers::metrics() {
+  service_.measure(metrics_);
+  return {200, to_prometheus(metrics_), "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+Reply Handlers::trace(const Request& request) {
+  const auto wish = wire::trace_wish(request.query);
+  if (!wish) return refusal_reply(wish.error());
+  auto answer = service_.trace(request.tenant, request.ids.at(0), *wish);
+  if (!answer) return refusal_reply(answer.error());
+  Reply reply{200, std::move(answer->text), wire::content_type(wish->form)};
+  if (!answer->next.empty()) reply.headers.emplace_back("Sandglass-Next", answer->next);
+  return reply;
 }
 
 Reply Handlers::list_containers(const Request& request) {

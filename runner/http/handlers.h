@@ -31,6 +31,9 @@ class Handlers {
                                   std::string_view content);
   [[nodiscard]] Reply list_files(const Request& request);
   [[nodiscard]] Reply content(const Request& request);
+  [[nodiscard]] Reply trace(const Request& request);
+  void evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  [[nodiscard]] Reply metrics();
 
   Service& service_;
   Metrics& metrics_;

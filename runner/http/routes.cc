@@ -17,6 +17,7 @@ constexpr std::array kRoutes = {
     Route{"DELETE", "/v1/containers/{container_id}/files/{file_id}", Action::kDeleteFile},
     Route{"POST", "/v1/containers/{container_id}/execute", Action::kExecute, BodyCap::kCode},
     Route{"POST", "/v1/containers/{container_id}/interrupt", Action::kInterrupt, BodyCap::kJson},
+    Route{"GET", "/v1/containers/{container_id}/trace", Action::kTrace},
     Route{"POST", "/v1/execute", Action::kExecuteOnce, BodyCap::kCode},
     Route{"POST", "/v1/evaluate", Action::kEvaluate, BodyCap::kJson},
     Route{"GET", "/v1/policies", Action::kPolicies},

@@ -23,6 +23,7 @@ enum class Action : std::uint8_t {
   kDeleteFile,
   kExecute,
   kInterrupt,
+  kTrace,
   kExecuteOnce,
   kEvaluate,
   kPolicies,

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runner/service/sessions.h"
-#include "runner/service_factory.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -107,15 +106,6 @@ Finished Sessions::with_content(const Tenant& tenant, const std::string& id, Fin
   }
   finished.files = std::move(files);
   return finished;
-}
-
-std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home& home,
-                                      ServiceOptions options) {
-  SessionsOptions sessions;
-  sessions.default_policy = std::move(options.default_policy);
-  sessions.metrics = options.metrics;
-  sessions.preloaded = std::move(options.preloaded);
-  return std::make_unique<Sessions>(loop, home, std::move(sessions));
 }
 
 }  // namespace runner

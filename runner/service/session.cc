@@ -246,6 +246,7 @@ void Session::on_ended(const Result<jail::Ended>& how) {
       outcome = judge(*how);
     } else {
       outcome.word = Word::kKilled;
+      outcome.is_our_error = true;
       outcome.text = "its jail is gone: " + how.error().text;
     }
     // A process that simply stops is no exit of the code that we were told of.

@@ -329,6 +329,12 @@ std::vector<Preload> Sessions::preloads() const {
   return all;
 }
 
+void Sessions::measure(Metrics& metrics) const {
+  metrics.pools.clear();
+  for (const auto& [name, kit] : kits_)
+    metrics.pools[name] = {kit->warm.size(), kit->starting.size(), kit->waiting.size()};
+}
+
 void Sessions::shutdown(const std::string& why) {
   for (auto& [id, one] : entries_)
     if (const auto session = std::exchange(one->session, nullptr))

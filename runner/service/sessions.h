@@ -70,6 +70,7 @@ class Sessions final : public Service {
                            std::string_view file_id) override;
   [[nodiscard]] std::vector<Preload> preloads() const override;
   [[nodiscard]] jail::Bytes max_file() const override;
+  void measure(Metrics& metrics) const override;
 
  private:
   // A policy in use: its plan, its prototype, its idle interpreters, and who waits for one.

@@ -118,6 +118,7 @@ bool decide_by_spawner(Outcome& outcome, const Facts& facts, const LimitsInForce
     exhaust_memory(outcome, facts, in_force);
   } else {
     kill_jail(outcome, "its jail was killed from outside");
+    outcome.is_our_error = true;
   }
   return true;
 }
@@ -178,6 +179,42 @@ const char* word_text(Word word) noexcept {
       "cpu_exceeded", "out_of_memory", "output_limit", "process_limit", "disk_full",
       "interrupted",  "killed",        "expired",      "refused",       "declined"};
   return kWords.at(static_cast<std::size_t>(word));
+}
+
+const char* ending_text(Ending ending) noexcept {
+  static constexpr std::array<const char*, kEndings> kWords = {
+      "ok", "failure", "refusal", "decline", "timeout", "error", "stopped"};
+  return kWords.at(static_cast<std::size_t>(ending));
+}
+
+Ending ending_of(const Outcome& outcome) noexcept {
+  switch (outcome.word) {
+    case Word::kOk:
+      return Ending::kOk;
+    case Word::kExited:
+      return outcome.status.value_or(0) == 0 ? Ending::kOk : Ending::kFailure;
+    case Word::kRaised:
+      return Ending::kFailure;
+    case Word::kSignalled:  // seccomp(2): SIGSYS is how a filter kills
+      return outcome.signal == SIGSYS ? Ending::kRefusal : Ending::kFailure;
+    case Word::kTimedOut:
+    case Word::kCpuExceeded:
+      return Ending::kTimeout;
+    case Word::kOutOfMemory:
+    case Word::kOutputLimit:
+    case Word::kProcessLimit:
+    case Word::kDiskFull:
+    case Word::kRefused:
+      return Ending::kRefusal;
+    case Word::kDeclined:
+      return Ending::kDecline;
+    case Word::kKilled:
+      return outcome.is_our_error ? Ending::kError : Ending::kStopped;
+    case Word::kInterrupted:
+    case Word::kExpired:
+      return Ending::kStopped;
+  }
+  return Ending::kError;
 }
 
 Outcome decide(const Facts& facts, const LimitsInForce& in_force) {

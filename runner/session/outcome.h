@@ -40,6 +40,21 @@ enum class Word : std::uint8_t {
 
 const char* word_text(Word word) noexcept;  // "timed_out"
 
+// What the word comes to, for whoever counts: the same few words in the API, the trace, the metrics
+// and the command line.
+enum class Ending : std::uint8_t {
+  kOk,
+  kFailure,  // the code's own: it raised, exited with a status, or crashed
+  kRefusal,  // the sandbox said no: to the code, to a call that ends it, or to more of a resource
+  kDecline,  // the model said NONE, or nothing
+  kTimeout,  // the time limit: wall-clock or CPU
+  kError,    // Sandglass or its host failed
+  kStopped,  // somebody ended it: an interrupt, a deletion, expiry, a shutdown
+};
+
+const char* ending_text(Ending ending) noexcept;  // "refusal"
+inline constexpr std::size_t kEndings = 7;
+
 // What we ourselves did to the execution, first act only.
 enum class Act : std::uint8_t {
   kNone,
@@ -90,6 +105,7 @@ struct Outcome {
   std::optional<int> signal;  // the signal that ended the payload
   std::string text;           // one sentence; empty for ok and exited
   bool state_preserved = false;
+  bool is_our_error = false;  // kKilled, and nobody asked for it
   std::optional<LimitHit> limit;
   Stream out;
   Stream err;
@@ -103,6 +119,8 @@ struct LimitsInForce {
 };
 
 Outcome decide(const Facts& facts, const LimitsInForce& limits);
+
+Ending ending_of(const Outcome& outcome) noexcept;
 
 // "SIGSEGV"; "signal 77" for one without a name.
 std::string signal_text(int signal);

@@ -56,7 +56,9 @@ json::array denied_array(std::span<const DeniedEntry> denied) {
 }
 
 json::object outcome_object(const Outcome& outcome) {
-  json::object object{{"outcome", word_text(outcome.word)}, {"exit_code", outcome.exit_code}};
+  json::object object{{"outcome", word_text(outcome.word)},
+                      {"ending", ending_text(ending_of(outcome))},
+                      {"exit_code", outcome.exit_code}};
   object["status"] = or_null(outcome.status);
   object["signal"] = outcome.signal ? json::value(signal_text(*outcome.signal)) : nullptr;
   object["text"] = to_utf8(outcome.text);

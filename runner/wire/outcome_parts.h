@@ -23,8 +23,8 @@ json::object path_object(std::string_view path);
 
 json::array denied_array(std::span<const DeniedEntry> denied);
 
-// "outcome", "exit_code", "status", "signal", "text", "state_preserved", "limit", "truncated",
-// "produced", "usage".
+// "outcome", "ending", "exit_code", "status", "signal", "text", "state_preserved", "limit",
+// "truncated", "produced", "usage".
 json::object outcome_object(const Outcome& outcome);
 
 }  // namespace runner::wire

@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 
+import trace_cost
 from plain_fork import PYTHON, CannotRun, Prototype
 
 FIRST = "import pandas as pd; 1+1"
@@ -86,14 +87,14 @@ class Client:
 
 
 @contextlib.contextmanager
-def server(folder, many):
-    """(port, pid) of a server whose policy is `standard` with room for many containers."""
+def server(folder, many, *options):
+    """(port, pid) of a server whose policy is `standard` with room for many containers; `options`: more for serve."""
     with tempfile.TemporaryDirectory(prefix="test-sandglass-") as own:
         policy = pathlib.Path(own) / "bench.toml"
         policy.write_text('name = "bench"\nextends = "standard"\nwhy = "standard, with room for more"\n'
                           f"[session]\nmax_sessions = {many + 100}\n")
         process = subprocess.Popen(
-            [str(folder / "sandglass"), "serve", "--listen", "127.0.0.1:0", "--policy", str(policy)],
+            [str(folder / "sandglass"), "serve", "--listen", "127.0.0.1:0", "--policy", str(policy), *options],
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             for line in process.stderr:
@@ -332,6 +333,8 @@ def measure(folder, rounds, many):
         rows.append(figure("  the former / the latter", ours / forks, "x", None, 0.75))
         time.sleep(1)
         rows += many_containers(folder, client, port, pid, many, rounds)
+    progress("the trace")
+    rows += [figure(*row) for row in trace_cost.rows(lambda *options: server(folder, many, *options), Client, rounds)]
     bwrap = bwrap_seconds()
     rows.append(figure("bwrap and python3 -c 'import pandas; 1+1', once" if bwrap else "bwrap: NOT INSTALLED",
                        bwrap and bwrap * 1000, "ms"))

@@ -252,7 +252,8 @@ TEST_CASE("while it is stopped itself, as by ^Z, its payload gets no more time t
   child.signal(SIGCONT);
   const Ran ran = child.finish();
   CHECK(ran.code == 124);
-  CHECK(line(ran) == "sandglass: timed_out: it ran for longer than the wall-clock limit of 1s");
+  CHECK(line(ran) ==
+        "sandglass: timeout: timed_out: it ran for longer than the wall-clock limit of 1s");
   CHECK(leftovers.found() == "");
 }
 

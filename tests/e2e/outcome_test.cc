@@ -56,7 +56,7 @@ TEST_CASE("signals are 128 and their number") {
   for (const auto& [name, code] : signals) {
     const Ran ran = shell(std::string("kill -") + name + " $$");
     CHECK(ran.code == code);
-    CHECK(line(ran) == std::string("sandglass: signalled: it was ended by SIG") + name);
+    CHECK(line(ran) == std::string("sandglass: failure: signalled: it was ended by SIG") + name);
   }
   const json::object object = document(shell("kill -SEGV $$", {"--json"}));
   CHECK(text(object, "outcome") == "signalled");
@@ -71,7 +71,7 @@ TEST_CASE("the time limits: 124, and which one it was") {
   CHECK(slept.code == 124);
   CHECK(slept.wall < 5s);
   CHECK(line(slept) ==
-        "sandglass: timed_out: it ran for longer than the wall-clock limit of 300ms");
+        "sandglass: timeout: timed_out: it ran for longer than the wall-clock limit of 300ms");
   const Ran burnt = shell("while :; do :; done", {"--cpu-time=300ms", "--json"});
   CHECK(burnt.code == 124);
   CHECK(burnt.wall < 8s);
@@ -136,11 +136,11 @@ TEST_CASE("each field of the document is there") {
   const auto object = report({"run", "--json", "-c", "print('hello')"});
   Words names;
   for (const auto& field : object) names.emplace_back(field.key());
-  CHECK(names ==
-        Words{"outcome",         "exit_code",    "status",           "signal",   "text",
-              "state_preserved", "limit",        "truncated",        "produced", "usage",
-              "denied",          "denied_total", "denied_throttled", "stdout",   "stderr",
-              "files",           "error",        "policy",           "language", "limits"});
+  CHECK(names == Words{"outcome", "ending",          "exit_code",    "status",           "signal",
+                       "text",    "state_preserved", "limit",        "truncated",        "produced",
+                       "usage",   "denied",          "denied_total", "denied_throttled", "stdout",
+                       "stderr",  "files",           "error",        "policy",           "language",
+                       "limits"});
   CHECK(object.at("status") == 0);
   CHECK(text(object, "stdout") == "hello\n");
   CHECK(object.at("produced").at("stdout") == 6);

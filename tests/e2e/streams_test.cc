@@ -81,7 +81,7 @@ TEST_CASE("output comes when it is written, and stdin stays open meanwhile") {
   const Ran ran = child.finish();
   CHECK(ran.wall < 15s);
   CHECK(ran.code == 130);
-  CHECK(line(ran) == "sandglass: interrupted: it was interrupted by SIGINT");
+  CHECK(line(ran) == "sandglass: stopped: interrupted: it was interrupted by SIGINT");
   CHECK(leftovers.found() == "");
 }
 
@@ -201,7 +201,8 @@ TEST_CASE("endless output is read and dropped until the time limit") {
   CHECK(ran.code == 124);
   CHECK(ran.wall < 8s);
   CHECK(ran.out.size() == 1 << 20);
-  CHECK(contains(ran.err, "sandglass: timed_out: it ran for longer than the wall-clock limit of "));
+  CHECK(contains(ran.err,
+                 "sandglass: timeout: timed_out: it ran for longer than the wall-clock limit of "));
   CHECK(leftovers.found() == "");
 }
 

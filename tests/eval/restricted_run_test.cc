@@ -44,7 +44,8 @@ TEST_CASE("the outcome has the shape of every outcome, and the verdict") {
   const Ran ok = sandglass({"run", "--policy", "restricted", "--json", "-c", "1/1e400"});
   CHECK(ok.code == 0);
   CHECK(ok.out ==
-        "{\"outcome\":\"ok\",\"exit_code\":0,\"status\":null,\"signal\":null,\"text\":\"\","
+        "{\"outcome\":\"ok\",\"ending\":\"ok\",\"exit_code\":0,\"status\":null,\"signal\":null,"
+        "\"text\":\"\","
         "\"state_preserved\":false,\"limit\":null,\"truncated\":{\"stdout\":false,\"stderr\":false}"
         ",\"produced\":{\"stdout\":4,\"stderr\":0},\"usage\":{\"wall_ms\":0,\"cpu_ms\":0,"
         "\"peak_memory_bytes\":null,\"peak_memory_from\":null},\"denied\":[],\"denied_total\":0,"

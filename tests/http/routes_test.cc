@@ -74,6 +74,20 @@ TEST_CASE("an expired container says so in OpenAI's words, and an unknown one is
   CHECK(mismatch(unknown.json(), "Error").empty());
 }
 
+TEST_CASE("a trace that is not kept, and a form of it that does not exist") {
+  ServerUnderTest server;
+  Client client = server.client();
+  const std::string target = "/v1/containers/" + make_container(client) + "/trace";
+  const Response none = client.call("GET", target);
+  CHECK(none.status == 404);
+  CHECK(none.json().at("error").at("message") == "this server keeps no trace");
+  for (const char* query : {"?format=pdf", "?form=md", "?format="}) {
+    const Response wrong = client.call("GET", target + query);
+    CHECK(wrong.status == 400);
+    CHECK(mismatch(wrong.json(), "Error").empty());
+  }
+}
+
 TEST_CASE("a full house says when to come again") {
   ServerUnderTest server;
   const Response full = server.client().call("POST", "/v1/containers", R"({"name":"full"})");

@@ -3,6 +3,7 @@ sandglass_test(unit_runner LABEL unit LIBS runner_core SOURCES
   runner_denied_test.cc
   runner_error_test.cc
   runner_job_test.cc
+  runner_metrics_test.cc
   runner_outcome_test.cc
   runner_pumps_test.cc
   runner_rules_test.cc

@@ -190,3 +190,33 @@ TEST_CASE("a full output cap does not change the word") {
   CHECK(outcome.word == Word::kOk);
   CHECK(outcome.out.truncated);
 }
+
+TEST_CASE("each word comes to one of a few endings") {
+  const auto ending = [](Word word) {
+    Outcome outcome;
+    outcome.word = word;
+    return std::string(ending_text(ending_of(outcome)));
+  };
+  CHECK(ending(Word::kOk) == "ok");
+  CHECK(ending(Word::kRaised) == "failure");
+  CHECK(ending(Word::kSignalled) == "failure");
+  CHECK(ending(Word::kTimedOut) == "timeout");
+  CHECK(ending(Word::kCpuExceeded) == "timeout");
+  for (const Word word : {Word::kOutOfMemory, Word::kOutputLimit, Word::kProcessLimit,
+                          Word::kDiskFull, Word::kRefused})
+    CHECK(ending(word) == "refusal");
+  CHECK(ending(Word::kDeclined) == "decline");
+  for (const Word word : {Word::kInterrupted, Word::kKilled, Word::kExpired})
+    CHECK(ending(word) == "stopped");
+  Outcome outcome;
+  outcome.word = Word::kExited;
+  CHECK(ending_of(outcome) == Ending::kOk);
+  outcome.status = 3;
+  CHECK(ending_of(outcome) == Ending::kFailure);
+  outcome.word = Word::kSignalled;
+  outcome.signal = SIGSYS;
+  CHECK(ending_of(outcome) == Ending::kRefusal);
+  outcome.word = Word::kKilled;
+  outcome.is_our_error = true;
+  CHECK(ending_of(outcome) == Ending::kError);
+}

@@ -1,0 +1,92 @@
+// A service that lets another do the work, counts how it ended and writes it into the trace. So the
+// one that does the work knows of neither. One event loop, its thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "runner/metrics.h"
+#include "runner/service.h"
+#include "runner/trace/trace.h"
+
+namespace runner {
+
+class Recorder final : public Service {
+ public:
+  struct Options {
+    std::string default_policy = "standard";
+    Metrics* metrics = nullptr;     // may be null; outlives this
+    trace::Trace* trace = nullptr;  // likewise
+    // The hash of a policy by its name, as the client gives it; empty: it cannot be told.
+    std::function<std::string(const std::string&)> policy_sha256;
+  };
+  // `loop` runs the inner service's callbacks; it outlives this.
+  Recorder(boost::asio::io_context& loop, std::unique_ptr<Service> inner, Options options);
+  ~Recorder() override;  // what still runs is recorded as stopped
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  Recorder(Recorder&&) = delete;
+  Recorder& operator=(Recorder&&) = delete;
+
+  void create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) override;
+  Answer<Container> find(const Tenant& tenant, std::string_view id) override;
+  Answer<Listing<Container>> list(const Tenant& tenant, const Page& page,
+                                  std::string_view name) override;
+  Answer<void> remove(const Tenant& tenant, std::string_view id) override;
+  Answer<std::unique_ptr<ExecutionHandle>> execute(const Tenant& tenant, std::string_view id,
+                                                   ExecuteWish wish, ExecutionSink sink) override;
+  Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, const OnceWish& wish,
+                                                        const ExecutionSink& sink) override;
+  Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
+  Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                        std::string_view content) override;
+  Answer<File> copy_file(const Tenant& tenant, std::string_view id,
+                         std::string_view file_id) override;
+  Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
+  Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
+  Answer<std::string> content(const Tenant& tenant, std::string_view id,
+                              std::string_view file_id) override;
+  Answer<void> remove_file(const Tenant& tenant, std::string_view id,
+                           std::string_view file_id) override;
+  Answer<TraceText> trace(const Tenant& tenant, std::string_view id,
+                          const TraceWish& wish) override;
+  std::optional<Refusal> stopped() override;
+  void evaluated(const Tenant& tenant, const Evaluation& evaluation,
+                 const std::function<void()>& then) override;
+  void measure(Metrics& metrics) const override;
+  [[nodiscard]] std::vector<Preload> preloads() const override { return inner_->preloads(); }
+  [[nodiscard]] jail::Bytes max_file() const override { return inner_->max_file(); }
+
+ private:
+  struct Box;  // a container, as far as its trace needs it
+  struct Run;  // an execution that has not ended
+  using Clock = std::chrono::steady_clock;
+
+  std::shared_ptr<Box> box_of(const Tenant& tenant, std::string_view id);
+  void open_box(const Tenant& tenant, const ContainerWish& wish, const Container& made);
+  void forget_idle_boxes();
+  [[nodiscard]] trace::TracedPolicy policy_of(const std::string& name);
+  [[nodiscard]] trace::Record record_for(const Box& box, trace::Kind kind) const;
+  ExecutionSink sink_for(const std::shared_ptr<Run>& run, ExecutionSink sink);
+  void finish(const std::shared_ptr<Run>& run, const Finished& finished, const ExecutionSink& sink);
+  void refused(const std::shared_ptr<Run>& run, const Refusal& refusal);
+  void uploaded(const Tenant& tenant, const std::string& id, const File& file,
+                std::string_view content);
+  void write(const trace::Record& record, const std::function<void()>& then);
+
+  boost::asio::io_context& loop_;
+  std::unique_ptr<Service> inner_;
+  Options options_;
+  std::map<std::string, std::string> policy_hashes_;
+  std::map<std::string, std::shared_ptr<Box>, std::less<>> boxes_;  // by container id
+  std::unordered_map<const Run*, std::shared_ptr<Run>> running_;
+  std::uint64_t opened_ = 0;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+};
+
+}  // namespace runner

@@ -1,0 +1,120 @@
+#include "runner/trace/inputs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "runner/session/content.h"
+#include "runner/text.h"
+#include "runner/trace/digest.h"
+#include "runner/trace/folder.h"
+
+namespace runner::trace {
+namespace {
+
+constexpr const char* kUnfinished = "unfinished";
+
+bool is_hash(std::string_view name) {
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+int write_all(const jail::Fd& to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Inputs>> Inputs::open(InputsOptions options) {
+  auto inputs = std::make_unique<Inputs>(Key{}, std::move(options));
+  const std::string& path = inputs->options_.folder;
+  const bool made = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  jail::Fd folder(made ? ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+                       : -1);
+  if (!folder.valid())
+    return fail(ErrorKind::kFiles,
+                "cannot keep inputs in " + printable(path) + ": " + jail::errno_name(errno));
+  for (const std::string& name : names_in(folder)) {
+    struct stat info {};
+    if (name == kUnfinished) (void)::unlinkat(folder.get(), kUnfinished, 0);
+    if (!is_hash(name) || ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    const auto bytes = static_cast<std::uint64_t>(info.st_size);
+    inputs->known_[name] = {bytes, info.st_mtim.tv_sec};
+    inputs->bytes_ += bytes;
+  }
+  inputs->folder_ = std::make_shared<const jail::Fd>(std::move(folder));
+  inputs->tend();
+  return inputs;
+}
+
+// Under another name until it is whole: a name that is a hash never stands for half a file.
+tl::expected<std::shared_ptr<const jail::Fd>, int> Inputs::keep(std::string_view content,
+                                                                const std::string& sha256) {
+  const int folder = folder_->get();
+  const std::int64_t now = std::time(nullptr);
+  if (const auto known = known_.find(sha256); known != known_.end()) {
+    known->second.seconds = now;
+    (void)::utimensat(folder, sha256.c_str(), nullptr, 0);
+    return nullptr;
+  }
+  if (content.size() > options_.size.value) return tl::unexpected(EFBIG);
+  make_room(content.size());
+  jail::Fd file(
+      ::openat(folder, kUnfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  int error = file.valid() ? write_all(file, content) : errno;
+  if (error == 0 && ::renameat(folder, kUnfinished, folder, sha256.c_str()) != 0) error = errno;
+  if (error != 0) {
+    (void)::unlinkat(folder, kUnfinished, 0);
+    return tl::unexpected(error);
+  }
+  known_[sha256] = {content.size(), now};
+  bytes_ += content.size();
+  return std::make_shared<const jail::Fd>(std::move(file));
+}
+
+void Inputs::remove(std::map<std::string, One>::iterator one) {
+  (void)::unlinkat(folder_->get(), one->first.c_str(), 0);
+  bytes_ -= one->second.bytes;
+  ++removed_;
+  known_.erase(one);
+}
+
+void Inputs::make_room(std::uint64_t bytes) {
+  while (!known_.empty() && bytes_ + bytes > options_.size.value)
+    remove(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
+      return a.second.seconds < b.second.seconds;
+    }));
+}
+
+void Inputs::tend() {
+  const std::int64_t oldest =
+      std::time(nullptr) - std::chrono::duration_cast<std::chrono::seconds>(options_.time).count();
+  for (auto it = known_.begin(); it != known_.end();) {
+    const auto one = it++;
+    if (one->second.seconds < oldest) remove(one);
+  }
+  make_room(0);
+}
+
+Kept kept_input(const std::string& folder, const std::string& sha256) {
+  constexpr jail::Bytes kMost = jail::mib(1024);
+  if (!is_hash(sha256)) return {};
+  const auto file = content_of_file(folder + "/" + sha256, kMost);
+  if (!file) return {};
+  auto content = text_of(*file);
+  if (!content) return {};
+  const bool same = trace::sha256(*content) == sha256;
+  return {same ? Kept::State::kThere : Kept::State::kChanged, std::move(*content)};
+}
+
+}  // namespace runner::trace

@@ -1,0 +1,15 @@
+// A session's records as a Jupyter notebook, nbformat 4.4: a cell an execution, with its outputs
+// and images in place; files that were put in stand between them. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/trace/record.h"
+
+namespace runner::trace {
+
+// `records` in the order of `seq`, all of one session.
+std::string to_notebook(const std::vector<Record>& records);
+
+}  // namespace runner::trace

@@ -1,0 +1,15 @@
+// A session's records as a page in Markdown, for people. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/trace/record.h"
+
+namespace runner::trace {
+
+// `records` in the order of `seq`, all of one session. What the code printed stands in fences that
+// it cannot close.
+std::string to_page(const std::vector<Record>& records);
+
+}  // namespace runner::trace

@@ -1,0 +1,193 @@
+#include "runner/trace/trace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runner/text.h"
+
+namespace runner::trace {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{1000};
+constexpr std::chrono::minutes kTendEvery{1};
+constexpr jail::Bytes kRoom = jail::kib(256);
+
+}  // namespace
+
+Trace::Trace(Key /*key*/, boost::asio::io_context& loop, Options options)
+    : options_(std::move(options)), tending_(loop) {}
+
+Trace::~Trace() = default;
+
+Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Options options) {
+  auto trace = std::make_unique<Trace>(Key{}, loop, std::move(options));
+  Trace* raw = trace.get();
+  auto files = Files::open(raw->options_.files, [raw](const Place& place, std::string_view line) {
+    raw->index(place, line);
+  });
+  if (!files) return tl::unexpected(files.error());
+  raw->files_ = std::move(*files);
+  raw->first_file_ = raw->files_->first();
+  raw->forget_aged();
+  if (raw->foreign_ > 0)
+    raw->say(std::to_string(raw->foreign_) + " lines are no records and are not served");
+  const std::string& folder = raw->options_.files.folder;
+  if (folder.empty()) return trace;
+  auto inputs =
+      Inputs::open({folder + "/inputs", raw->options_.inputs_size, raw->options_.inputs_time});
+  if (!inputs) return tl::unexpected(inputs.error());
+  raw->inputs_ = std::move(*inputs);
+  if (raw->options_.sync != Sync::kNone)
+    raw->syncer_ = std::make_unique<Syncer>(loop, kInterval, [raw](int error) {
+      ++raw->counters_.sync_failures;
+      if (!std::exchange(raw->sync_trouble_, true))
+        raw->say("fdatasync failed: " + jail::errno_name(error) +
+                 "; what was written since may not outlive the machine");
+    });
+  raw->tend();
+  return trace;
+}
+
+// A line that was written whole but holds no record (a disk that lost its blocks gives zeros) is
+// never served.
+void Trace::index(const Place& place, std::string_view line) {
+  const auto head = head_of(line);
+  if (!head || line.find('\0') != std::string_view::npos) {
+    ++foreign_;
+    return;
+  }
+  if (head->session.empty()) return;
+  Session& session = sessions_[std::string(head->session)];
+  if (session.places.empty()) session.owner = head->owner;
+  session.places.push_back(place);
+}
+
+void Trace::forget_aged() {
+  for (auto it = sessions_.begin(); it != sessions_.end();) {
+    std::vector<Place>& places = it->second.places;
+    std::erase_if(places, [&](const Place& place) { return place.file < first_file_; });
+    it = places.empty() ? sessions_.erase(it) : std::next(it);
+  }
+}
+
+int Trace::write(std::string_view line) {
+  const auto place = files_->append(line);
+  if (!place) return place.error();
+  ++counters_.records;
+  index(*place, line);
+  if (files_->first() != first_file_) {
+    first_file_ = files_->first();
+    forget_aged();
+  }
+  if (!syncer_) return 0;
+  const auto file = files_->current();
+  // A new file's name is in the folder's own data.
+  if (std::exchange(last_file_, file.get()) != file.get()) syncer_->written(files_->folder());
+  syncer_->written(file);
+  return 0;
+}
+
+void Trace::lose(int error) {
+  ++counters_.lost;
+  if (gap_++ > 0) return;
+  gap_since_us_ = now_us();
+  say(printable(files_->current_path()) + " cannot be written: " + jail::errno_name(error) +
+      (options_.when_full == WhenFull::kStop ? "; nothing new begins until it can"
+                                             : "; records are lost until it can"));
+}
+
+// The trace itself says what is missing in it. Its line is small: that it fits says little, so
+// there must be room for what comes next.
+bool Trace::close_gap() {
+  if (gap_ == 0) return true;
+  if (files_->probe(kRoom) != 0) return false;
+  Record record;
+  record.kind = Kind::kGap;
+  record.time_us = gap_since_us_;
+  record.ending = Ending::kError;
+  record.outcome = "lost";
+  record.lost = gap_;
+  record.text = std::to_string(gap_) + " records could not be written";
+  if (write(to_line(record)) != 0) return false;
+  say("it is written again; " + std::to_string(std::exchange(gap_, 0)) + " records were lost");
+  return true;
+}
+
+void Trace::add(const Record& record, std::function<void()> then) {
+  const std::string line = to_line(record);
+  const int error = close_gap() ? write(line) : ENOSPC;
+  if (error != 0) lose(error);
+  if (error != 0 || !syncer_ || !waits_for_disk()) return then();
+  syncer_->when_durable([then = std::move(then)](int /*error*/) { then(); });
+}
+
+void Trace::keep_input(std::string_view content, const std::string& sha256) {
+  if (!inputs_) return;
+  const auto kept = inputs_->keep(content, sha256);
+  if (!kept) {
+    ++counters_.inputs_lost;
+    if (!std::exchange(input_trouble_, true))
+      say("inputs cannot be kept: " + jail::errno_name(kept.error()) +
+          "; what uses them cannot be replayed");
+    return;
+  }
+  input_trouble_ = false;
+  if (!syncer_ || !*kept) return;
+  syncer_->written(*kept);
+  syncer_->written(inputs_->folder());
+}
+
+bool Trace::accepts() {
+  if (options_.when_full == WhenFull::kGoOn || gap_ == 0) return true;
+  return close_gap();
+}
+
+std::optional<Lines> Trace::lines(const std::string& session, std::string_view owner,
+                                  std::string_view after, jail::Bytes most) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second.owner != owner) return std::nullopt;
+  Lines lines;
+  std::uint64_t bytes = 0;
+  std::string last_id;
+  bool skipping = !after.empty();
+  for (const Place& place : found->second.places) {
+    if (!skipping && !lines.lines.empty() && bytes + place.size > most.value) {
+      lines.next = last_id;
+      return lines;
+    }
+    auto line = files_->read(place);
+    if (!line) continue;
+    const auto head = head_of(*line);
+    if (!head) continue;
+    if (skipping) {
+      skipping = head->id != after;
+      continue;
+    }
+    last_id = head->id;
+    bytes += line->size();
+    lines.lines.push_back(std::move(*line));
+  }
+  return lines;
+}
+
+Counters Trace::counters() const {
+  Counters now = counters_;
+  now.aged_out = files_->aged_out();
+  now.bytes = files_->bytes();
+  if (inputs_) {
+    now.input_bytes = inputs_->bytes();
+    now.inputs_removed = inputs_->removed();
+  }
+  return now;
+}
+
+void Trace::tend() {
+  inputs_->tend();
+  tending_.expires_after(kTendEvery);
+  tending_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) tend();
+  });
+}
+
+}  // namespace runner::trace
