@@ -149,17 +149,10 @@ std::string_view evidence_text(Evidence evidence) noexcept {
 }
 
 std::vector<std::string> groups_of(const std::vector<CallPair>& calls) {
+  std::map<int, std::string> by_rank;
+  for (const CallPair& pair : calls) by_rank[pair.a.group_rank] = pair.a.group;
   std::vector<std::string> names;
-  for (const CallPair& pair : calls) {
-    if (std::find(names.begin(), names.end(), pair.a.group) == names.end()) {
-      names.push_back(pair.a.group);
-    }
-  }
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) {
-    return name != "never" && name != "in no set";
-  });
-  std::stable_partition(names.begin(), names.end(),
-                        [](const std::string& name) { return name != "in no set"; });
+  for (const auto& [rank, name] : by_rank) names.push_back(name);
   return names;
 }
 

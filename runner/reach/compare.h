@@ -70,7 +70,7 @@ Tally tally(const std::vector<ProbePair>& probes);
 std::string_view standing_text(Standing standing) noexcept;  // "neither", "only_a", ...
 std::string_view evidence_text(Evidence evidence) noexcept;  // "", "alone", "seen", "expected"
 
-// The groups of the calls, each once, as they come; "never" and "in no set" last.
+// The groups of the calls, each once, in the order of syscalls.toml; "in no set" last.
 std::vector<std::string> groups_of(const std::vector<CallPair>& calls);
 
 // What is said of one thing on both sides: a limit, a family, a device.

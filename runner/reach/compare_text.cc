@@ -8,10 +8,30 @@ namespace runner::reach {
 namespace {
 
 constexpr std::size_t kWidth = 98;
-constexpr std::size_t kNameColumn = 40;
+constexpr std::size_t kNameColumn = 46;
 
 std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
+}
+
+// At spaces; later lines begin with `indent`.
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string result;
+  std::size_t column = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (column > 0 && column + 1 + (end - at) > kWidth) {
+      result += "\n" + indent;
+      column = indent.size();
+    } else if (column > 0) {
+      result += ' ';
+      ++column;
+    }
+    result.append(text, at, end - at);
+    column += end - at;
+    at = end + 1;
+  }
+  return result;
 }
 
 class Text {
@@ -23,7 +43,7 @@ class Text {
         b_(printable(comparison.b.surface.subject)) {}
 
   std::string make() {
-    out_ = bold(a_ + " against " + b_) + "\n\n" + compare_summary(c_) + "\n\n";
+    out_ = bold(a_ + " against " + b_) + "\n\n" + wrapped(compare_summary(c_), "") + "\n\n";
     figures();
     probes(Standing::kOnlyB, "stopped by " + a_ + ", reached in " + b_);
     probes(Standing::kOnlyA, "reached in " + a_ + ", stopped by " + b_);
@@ -126,8 +146,10 @@ class Text {
       if (line.a.size() < 24) {
         row(line.name, line.a, line.b);
       } else {
-        out_ += "  " + line.name + "\n    " + padded(a_ + ":", 12) + line.a + "\n    " +
-                padded(b_ + ":", 12) + line.b + "\n";
+        out_ += "  " + line.name + "\n";
+        for (const auto& [who, what] : {std::pair(a_, line.a), std::pair(b_, line.b)}) {
+          out_ += "    " + wrapped(who + ": " + what, std::string(6, ' ')) + "\n";
+        }
       }
     }
     if (!out_.empty()) saved += bold(title) + "\n" + out_ + "\n";

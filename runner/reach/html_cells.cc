@@ -1,5 +1,6 @@
 // The maps: one cell for each system call or probe. What a cell says is told by its shape and size
 // as well as its colour, so that it can be read without colours.
+#include <algorithm>
 #include <array>
 
 #include "runner/reach/html_parts.h"
@@ -50,8 +51,8 @@ std::string svg(const std::string& attributes, std::size_t width, std::size_t he
          "</svg>";
 }
 
-constexpr std::array kAll{Standing::kOnlyB, Standing::kOnlyA, Standing::kBoth, Standing::kNeither,
-                          Standing::kUnclear};
+constexpr std::array kAll{Standing::kOnlyB, Standing::kOnlyA, Standing::kUnclear, Standing::kBoth,
+                          Standing::kNeither};
 
 std::size_t part(const Tally& tally, Standing standing) {
   switch (standing) {
@@ -80,13 +81,22 @@ std::string spoken(const Comparison& comparison, const std::string& name, const 
   return name + text;
 }
 
+// Differences first: their number is seen before it is read.
 std::string figure(const Comparison& comparison, const std::string& name,
-                   const std::vector<Cell>& cells) {
+                   std::vector<Cell> cells) {
+  const auto place = [](const Cell& cell) {
+    return std::find(kAll.begin(), kAll.end(), cell.standing);
+  };
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const Cell& x, const Cell& y) { return place(x) < place(y); });
   Tally counts;
   for (const Cell& cell : cells) counts.add(cell.standing);
   std::string figures;
-  if (counts.only_b > 0) figures += "<span class=\"b\">+" + number(counts.only_b) + "</span> ";
-  if (counts.only_a > 0) figures += "<span class=\"a\">&minus;" + number(counts.only_a) + "</span> ";
+  if (counts.only_b > 0) figures += "<span class=\"b\">&#9632;&nbsp;" + number(counts.only_b) + "</span> ";
+  if (counts.only_a > 0) {
+    figures += "<span class=\"a\">&#9679;&nbsp;" + number(counts.only_a) + "</span> ";
+  }
+  if (!figures.empty()) figures += "of&nbsp;";
   return "<figure><figcaption><span>" + escaped(name) + "</span><span class=\"count\">" + figures +
          number(cells.size()) + "</span></figcaption>" +
          cell_map(cells, spoken(comparison, name, counts)) + "</figure>\n";
@@ -121,13 +131,11 @@ std::string cell_map(const std::vector<Cell>& cells, const std::string& label) {
              kColumns * kPitch, rows * kPitch, content);
 }
 
-std::string legend(const Comparison& comparison) {
-  const Tally calls = tally(comparison.calls);
-  const Tally probes = tally(comparison.probes);
+std::string legend(const Comparison& comparison, const Tally& shown) {
   std::string items;
   for (const Standing standing : kAll) {
     // What does not occur needs no explanation; what A alone leaves open would be missed.
-    if (standing == Standing::kUnclear && calls.unclear + probes.unclear == 0) continue;
+    if (standing == Standing::kUnclear && shown.unclear == 0) continue;
     items += "<li>" + svg("class=\"key\" aria-hidden=\"true\"", kPitch, kPitch,
                           shape(standing, 0, 0)) +
              escaped(standing_phrase(comparison, standing)) + "</li>";
@@ -145,7 +153,9 @@ std::string probe_maps(const Comparison& comparison) {
                                           std::string(pair.probe->name) + ": " +
                                           standing_phrase(comparison, pair.standing)});
     }
-    if (!cells.empty()) maps += figure(comparison, std::string(category_text(category)), cells);
+    if (!cells.empty()) {
+      maps += figure(comparison, std::string(category_text(category)), std::move(cells));
+    }
   }
   return "<div class=\"maps\">" + maps + "</div>\n";
 }
@@ -165,7 +175,7 @@ std::string call_maps(const Comparison& comparison) {
       }
       cells.push_back({pair.standing, std::move(title)});
     }
-    maps += figure(comparison, group, cells);
+    maps += figure(comparison, group, std::move(cells));
   }
   return "<div class=\"maps\">" + maps + "</div>\n";
 }

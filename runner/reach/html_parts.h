@@ -23,7 +23,8 @@ struct Cell {
 
 // A picture of cells, `label` being what is said instead of it.
 std::string cell_map(const std::vector<Cell>& cells, const std::string& label);
-std::string legend(const Comparison& comparison);
+// `shown`: of what the map shows; what never occurs needs no key.
+std::string legend(const Comparison& comparison, const Tally& shown);
 
 // "files", 8 cells: a picture of each group with its name and counts.
 std::string probe_maps(const Comparison& comparison);

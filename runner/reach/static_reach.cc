@@ -23,19 +23,28 @@ tl::unexpected<Error> policy_error(const std::string& text) {
   return fail(ErrorKind::kPolicy, text);
 }
 
+struct Group {
+  std::string name;
+  int rank = 0;
+};
+
 // The first set that lists a call is its group; what is in none, or never, says so.
-Result<std::map<int, std::string>> groups(const SyscallTable& table) {
-  std::map<int, std::string> result;
+Result<std::map<int, Group>> groups(const SyscallTable& table) {
+  std::map<int, Group> result;
+  int rank = 0;
   for (const std::string& name : table.set_names()) {
     const auto set = table.set(name);
     if (!set) return policy_error(set.error().text);
     for (const policies::SyscallEntry& entry : (*set)->entries) {
-      result.emplace(entry.number, name);
+      result.emplace(entry.number, Group{name, rank});
     }
+    ++rank;
   }
   const auto never = table.never();
   if (!never) return policy_error(never.error().text);
-  for (const policies::NeverEntry& entry : **never) result.emplace(entry.number, "never");
+  for (const policies::NeverEntry& entry : **never) {
+    result.emplace(entry.number, Group{"never", rank});
+  }
   return result;
 }
 
@@ -180,9 +189,10 @@ Result<std::vector<Call>> all_calls(const SyscallTable& table, Opening opening) 
   for (int number = 0; number <= jail::kLastSyscall; ++number) {
     const std::string name = jail::syscall_name(number);
     if (name.find(' ') != std::string::npos) continue;  // "syscall 512": no call of that number
-    const auto group = group_of->find(number);
-    calls.push_back({number, name, group == group_of->end() ? "in no set" : group->second, opening,
-                     {}});
+    const auto found = group_of->find(number);
+    constexpr int kLast = 1000;
+    const Group group = found == group_of->end() ? Group{"in no set", kLast} : found->second;
+    calls.push_back({number, name, group.name, group.rank, opening, {}});
   }
   return calls;
 }

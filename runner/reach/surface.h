@@ -18,7 +18,8 @@ enum class Opening { kClosed, kTested, kOpen, kUnknown };
 struct Call {
   int number = 0;  // x86-64
   std::string name;
-  std::string group;  // a set of syscalls.toml ("files"), "never", or "in no set"
+  std::string group;   // a set of syscalls.toml ("files"), "never", or "in no set"
+  int group_rank = 0;  // groups in the order of syscalls.toml
   Opening opening = Opening::kClosed;
   std::vector<std::string> when;  // the tests, or-ed, as syscalls.toml writes them; kTested only
 };
