@@ -13,6 +13,7 @@
 #include "runner/cli/print.h"
 #include "runner/http/server.h"
 #include "runner/metrics.h"
+#include "runner/reach/gate.h"
 #include "runner/service_factory.h"
 #include "runner/session/home.h"
 #include "runner/text.h"
@@ -26,6 +27,7 @@ struct ServeOptions {
   std::optional<std::string> token_file;
   std::optional<std::string> policy;
   std::vector<std::string> allow_host;
+  bool unproven = false;
 
   [[nodiscard]] std::string policy_name() const { return policy.value_or("standard"); }
 };
@@ -85,6 +87,29 @@ Result<http::ServerOptions> server_options(const ServeOptions& options,
   return result;
 }
 
+// Beyond this machine nobody is served by a sandbox that has not been tried on this host.
+Result<void> prove(const http::Address& address, const ServeOptions& options, const Home& home,
+                   const policies::Library& library) {
+  // Without tokens it will not start anyway.
+  if (address.is_loopback || !options.token_file) return {};
+  if (options.unproven) {
+    note("--serve-unproven: strangers are served by a sandbox that nobody has tried on this host");
+    return {};
+  }
+  std::vector<std::string> names = library.names();
+  if (std::find(names.begin(), names.end(), options.policy_name()) == names.end()) {
+    names.push_back(options.policy_name());
+  }
+  return reach::prove(home, library, names, [](const reach::Report& report) {
+    const reach::Counts counts = reach::count(report);
+    note("tried the policy " + printable(report.subject) + ": " + std::to_string(counts.blocked) +
+         " probes blocked, " + std::to_string(counts.reached) + " reached" +
+         (counts.inconclusive == 0
+              ? ""
+              : ", " + std::to_string(counts.inconclusive) + " without an answer"));
+  });
+}
+
 // What weakens stands in the operator's log, not only in a file.
 void note_weakenings(const std::vector<policies::Policy>& policies) {
   for (const policies::Policy& policy : policies) {
@@ -129,6 +154,8 @@ int serve_command(const Words& words) {
   parser.text("--policy", options.policy, "of containers that name none (standard)", "P");
   parser.repeated("--allow-host", options.allow_host,
                   "a name that requests on loopback may give as their Host", "NAME");
+  parser.flag("--serve-unproven", options.unproven,
+              "beyond this machine: serve strangers without trying first whether the sandbox holds");
   if (const auto code = parser.parse(words.ours)) return *code;
   const auto address = http::parse_address(options.listen.value_or("127.0.0.1:8611"));
   if (!address) return print_error(address.error());
@@ -140,6 +167,10 @@ int serve_command(const Words& words) {
   if (!policies) return print_error(policies.error());
   auto server_options_or = server_options(options, *policies);
   if (!server_options_or) return print_error(server_options_or.error());
+  if (auto proven = prove(*address, options, *home, *library); !proven) {
+    proven.error().text += "; --serve-unproven serves all the same";
+    return print_error(proven.error());
+  }
   // A client that has gone must not end the server.
   (void)std::signal(SIGPIPE, SIG_IGN);
   note_weakenings(*policies);

@@ -167,23 +167,23 @@ Observation interpreter_killed(Door& door) {
 }
 
 constexpr std::array kProbes{
-    door("d70", "forged-end", "Writes the frame of a good end, and dies.",
+    door("d70", "forged-end", "writes the frame of a good end, and dies",
          "dify-sandbox result markers; peers B13", forged_end),
-    door("d71", "forged-usage", "Writes frames with an outcome and usage of its own.",
+    door("d71", "forged-usage", "writes frames with an outcome and usage of its own",
          "dify-sandbox result markers; peers B13", forged_usage),
-    door("d72", "huge-frame", "Announces a frame of four gigabytes.", "CWE-770", huge_frame),
-    door("d73", "broken-frames", "Writes frames that are no frames.", "parser DoS class",
+    door("d72", "huge-frame", "announces a frame of four gigabytes", "CWE-770", huge_frame),
+    door("d73", "broken-frames", "writes frames that are no frames", "parser DoS class",
          broken_frames),
-    door("d74", "forged-lines", "Prints lines that look like events.",
+    door("d74", "forged-lines", "prints lines that look like events",
          "dify-sandbox result markers; peers B13", forged_lines),
-    door("d75", "forged-server-sent-events", "Prints what looks like server-sent events.",
+    door("d75", "forged-server-sent-events", "prints what looks like server-sent events",
          "response splitting, CWE-113", forged_events),
-    door("d76", "raw-terminal-bytes", "Prints escape sequences and bytes that are not UTF-8.",
+    door("d76", "raw-terminal-bytes", "prints escape sequences and bytes that are not UTF-8",
          "terminal injection, CWE-150", raw_bytes),
-    door("d77", "output-flood", "Prints a quarter of a gigabyte.", "CWE-770", output_flood),
-    door("d78", "unread-stream", "Streams sixty megabytes to a client that does not read.",
+    door("d77", "output-flood", "prints a quarter of a gigabyte", "CWE-770", output_flood),
+    door("d78", "unread-stream", "streams sixty megabytes to a client that does not read",
          "slow read", unread_stream),
-    door("d79", "interpreter-killed", "Ends its interpreter and claims to be alive.",
+    door("d79", "interpreter-killed", "ends its interpreter and claims to be alive",
          "peers B13: exit codes as evidence", interpreter_killed),
 };
 

@@ -48,13 +48,15 @@ enum class Verdict : std::uint8_t { kReached, kBlocked, kInconclusive };
 enum class By : std::uint8_t {
   kHelper,  // `sandglass-reach ID`
   kPython,  // the policy's Python runs `code`
-  kHost,    // `code` plants something in its working folder; what we fetch from there decides
+  kHost,    // the helper plants something in its working folder; what we fetch from there decides
   kDoor,    // a request to the server (probe --server)
 };
 
 // How large the limits are that a probe runs under. kSmall: a tightened copy of the policy, so that
 // a probe that fills memory or disk meets a limit before the host feels it.
 enum class Room : std::uint8_t { kFull, kSmall };
+
+enum class Twice : std::uint8_t { kNo, kYes };
 
 // What is expected under each shipped policy.
 struct Expected {
@@ -73,7 +75,10 @@ struct Probe {
   Expected expected;
   By by = By::kHelper;
   Room room = Room::kFull;
-  std::string_view code = {};  // kPython, kHost
+  std::string_view code = {};           // kPython
+  std::optional<Expected> joined = {};  // in a session that joins, where that differs
+  // Run twice, in two sandboxes: two lines "VALUE x" that are equal are REACHED.
+  Twice twice = Twice::kNo;
 };
 
 struct Observation {
@@ -95,7 +100,8 @@ std::span<const Probe> catalogue();
 // Null for an unknown id or name.
 const Probe* find_probe(std::string_view id_or_name);
 
-// Of the shipped policies; nullopt for another name.
-std::optional<Verdict> expected_under(const Probe& probe, std::string_view policy);
+// Of the shipped policies, in the mode "exec" or "join"; nullopt for another policy.
+std::optional<Verdict> expected_under(const Probe& probe, std::string_view policy,
+                                      std::string_view mode = "exec");
 
 }  // namespace runner::reach

@@ -10,10 +10,11 @@
 
 namespace runner::reach {
 
-// Which layers stop one probe, found out by running it against each layer alone.
+// Which layers stop one probe, found out by running it behind each layer alone.
 struct Why {
   std::vector<Layer> stopped_by;  // each of these alone stops it
   std::vector<Layer> untried;     // could not be tried alone on this host
+  bool confirmed = false;         // behind all layers but these it gets through
 };
 
 struct Row {
@@ -21,10 +22,11 @@ struct Row {
   Observation got;
   std::optional<Observation> control;  // without a sandbox; absent: not run
   std::optional<Verdict> expected;     // absent: nothing is declared for this subject
-  std::vector<Layer> seen;             // layers seen refusing, without --why
+  std::vector<Layer> seen;             // layers that the sandbox itself saw stopping something
   std::optional<Why> why;
 
-  // Reached where it must be blocked, blocked where it is declared reached, or no answer.
+  // Reached where it must be blocked; or no answer; or blocked where it is declared reached,
+  // unless the host itself stops it, sandbox or not.
   [[nodiscard]] bool is_wrong() const;
   // Reached although it should be blocked: what makes the gate fail whatever else holds.
   [[nodiscard]] bool is_hole() const;
@@ -53,7 +55,7 @@ Counts count(const Report& report);
 enum class Colours : std::uint8_t { kOff, kOn };
 
 std::string report_text(const Report& report, Colours colours);  // for a person
-std::string report_json(const Report& report);                   // one document, ASCII, no newline
+std::string report_json(const Report& report);                   // one document, UTF-8, no newline
 std::string report_junit(const Report& report);                  // one <testsuite>
 
 // 0: all as expected. 1: a hole, a difference, or a probe without an answer.

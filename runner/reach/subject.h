@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/error.h"
+#include "runner/reach/outside.h"
 #include "runner/reach/probe.h"
 
 namespace runner::reach {
@@ -14,8 +15,9 @@ namespace runner::reach {
 // One run of one probe.
 struct Attempt {
   const Probe* probe = nullptr;
-  // What the suite has set up outside, as the probe's environment: "REACH_CANARY=/tmp/...".
+  // What the suite has set up outside, as the probe's environment: "REACH_CANARY=/var/tmp/...".
   std::vector<std::string> env;
+  std::string tag;  // unique in this run of the suite; fit for a file's name
 };
 
 // What came of an attempt, before anybody has judged it.
@@ -28,9 +30,10 @@ struct Answer {
   std::optional<Layer> ended_by;  // the sandbox's own word for why it killed: kRlimit, kCgroup ...
   // Layers that the sandbox itself saw refusing something: kSeccomp, where it is told of refusals.
   std::vector<Layer> refused_by;
-  // Of By::kHost: something from outside came along with the files that were fetched.
-  bool leaked = false;
-  std::string fetched;  // what was fetched, in words
+  bool cut = false;  // more output came than was passed on
+  // Of By::kHost: what came along with the files that were fetched and should not have; "":
+  // nothing.
+  std::string leaked;
 };
 
 class Subject {
@@ -48,6 +51,10 @@ class Subject {
   [[nodiscard]] virtual bool can_run(const Probe& probe) const = 0;
   // What is declared for it; nullopt where nothing is.
   [[nodiscard]] virtual std::optional<Verdict> expected(const Probe& probe) const = 0;
+  // Where probes see the helper.
+  [[nodiscard]] virtual std::string helper(const Outside& outside) const {
+    return outside.helper();
+  }
   virtual Answer run(const Attempt& attempt) = 0;
 };
 

@@ -1,6 +1,7 @@
 // What this process finds out about its own confinement, as lines "KEY VALUE...". It changes
 // nothing: each system call is tried with arguments that no call can use, in a child of its own.
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runner/reach/helper/facts.h"
 #include "runner/reach/helper/say.h"
 
 namespace reach {
@@ -189,7 +191,7 @@ void calls() {
 
 }  // namespace
 
-int print_facts(bool try_calls) {
+int print_facts(Calls wanted) {
   const int mode = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   std::printf("seccomp %d\n", mode);
   std::printf("no_new_privileges %d\n", ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
@@ -201,7 +203,7 @@ int print_facts(bool try_calls) {
   devices();
   processes();
   (void)std::fflush(stdout);
-  if (try_calls || mode != 0) calls();
+  if (wanted == Calls::kTried || mode != 0) calls();
   std::puts("end facts");
   return 0;
 }

@@ -1,0 +1,85 @@
+// Capabilities and ids, the host's own affairs, and what changes how a process is confined.
+#include "runner/reach/catalogue_parts.h"
+
+namespace runner::reach {
+namespace {
+
+using enum Layer;
+
+constexpr Probe kProbes[] = {
+    {"k31", "capabilities", "has capabilities, or may get them", "SandboxEscapeBench CAP_SYS_ADMIN",
+     Category::kKernel, kCapability, kNever},
+    {"k32", "privileges-to-come", "may gain privileges by executing a program", "SandboxEval 50",
+     Category::kKernel, kCapability, kNever},
+    {"k33", "take-capabilities", "capset to all, as it is or as root of a user namespace",
+     "SandboxEscapeBench CAP_SYS_ADMIN", Category::kKernel, kSeccomp, kNever},
+    {"k34", "become-root", "setresuid(0)", "SandboxEval 48 (root access)", Category::kKernel, kUser,
+     kNever},
+    {"k35", "set-groups", "setgroups", "isolate; SandboxEval 50", Category::kKernel, kUser, kNever},
+    {"k36", "host-name", "sets the host's name", "sandbox2 HostnameDefault", Category::kKernel,
+     kSeccomp, kNever},
+    {"k37", "domain-name", "sets the domain's name", "Docker denies it", Category::kKernel,
+     kSeccomp, kNever},
+    {"k38", "ambient-capabilities", "prctl(PR_CAP_AMBIENT)", "Chromium's prctl rules",
+     Category::kKernel, kSeccomp, kOnlyLoose},
+    {"k39", "move-memory-map", "prctl(PR_SET_MM), which forges a process's own description",
+     "Chromium's prctl rules", Category::kKernel, kSeccomp, kNever},
+    {"k40", "dumpable", "prctl(PR_SET_DUMPABLE)", "Chromium's prctl rules", Category::kKernel,
+     kSeccomp, kOnlyLoose},
+    {"k41", "subreaper", "prctl(PR_SET_CHILD_SUBREAPER)", "zombie class: subfloor 644",
+     Category::kKernel, kSeccomp, kOnlyLoose},
+    {"k42", "parent-death-signal", "prctl(PR_SET_PDEATHSIG), which undoes a supervisor's",
+     "PDEATHSIG class", Category::kKernel, kSeccomp, kOnlyLoose},
+    {"k43", "time-stamp-counter", "prctl(PR_SET_TSC)", "Chromium's prctl rules", Category::kKernel,
+     kSeccomp, kOnlyLoose},
+    {"k44", "filter-listener", "a seccomp filter with a listener of its own",
+     "sandbox2 forbids NEW_LISTENER", Category::kKernel, kSeccomp, kNever},
+    {"k45", "landlock", "landlock_create_ruleset", "new-call class", Category::kKernel, kSeccomp,
+     kNever},
+    {"k46", "arch-prctl", "arch_prctl beyond what the loader needs",
+     "allow lists without arguments", Category::kKernel, kSeccomp, kOnlyLoose},
+    {"k47", "type-into-terminal", "ioctl(TIOCSTI)", "CVE-2017-5226", Category::kKernel, kSeccomp,
+     kNever},
+    {"k48", "type-high-bits", "ioctl(TIOCSTI) with bits above the request's 32", "CVE-2019-10063",
+     Category::kKernel, kSeccomp, kNever},
+    {"k49", "paste-into-console", "ioctl(TIOCLINUX)", "CVE-2023-28100", Category::kKernel, kSeccomp,
+     kNever},
+    {"k50", "line-discipline", "ioctl(TIOCSETD)", "CVE-2017-2636 class", Category::kKernel,
+     kSeccomp, kNever},
+    {"k51", "set-clock", "clock_settime", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k52", "adjust-clock", "adjtimex", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k53", "kernel-log", "syslog: the kernel's messages", "Docker and Flatpak deny it",
+     Category::kKernel, kSeccomp, kNever},
+    {"k54", "reboot", "reboot, with a magic number that is none", "SandboxEval 51 (shutdown)",
+     Category::kKernel, kSeccomp, kNever},
+    {"k55", "kexec", "kexec_load, with flags that are none", "Docker denies it", Category::kKernel,
+     kSeccomp, kNever},
+    {"k56", "load-module", "init_module of nothing", "SandboxEscapeBench CAP_SYS_MODULE",
+     Category::kKernel, kSeccomp, kNever},
+    {"k57", "load-module-file", "finit_module of no file", "SandboxEscapeBench CAP_SYS_MODULE",
+     Category::kKernel, kSeccomp, kNever},
+    {"k58", "remove-module", "delete_module of one that is not there",
+     "SandboxEscapeBench CAP_SYS_MODULE", Category::kKernel, kSeccomp, kNever},
+    {"k59", "swap", "swapon of no file", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k60", "accounting", "acct on no file", "Docker denies it", Category::kKernel, kSeccomp,
+     kNever},
+    {"k61", "quota", "quotactl", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k62", "io-privilege", "iopl", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k63", "io-ports", "ioperm", "Docker denies it", Category::kKernel, kSeccomp, kNever},
+    {"k64", "local-descriptor-table", "modify_ldt", "Flatpak denies it", Category::kKernel,
+     kSeccomp, kNever},
+    {"k65", "futex-waitv", "futex_waitv, a newer call", "new-call class", Category::kKernel,
+     kSeccomp, kNever},
+    {"k66", "cachestat", "cachestat: what of a shared file is in memory",
+     "page cache channel (Gruss 2019)", Category::kKernel, kSeccomp, kNever},
+    {"k67", "lsm-attribute", "lsm_set_self_attr, a newer call", "new-call class", Category::kKernel,
+     kSeccomp, kNever},
+    {"k68", "dcookie", "lookup_dcookie, a call that has been removed", "removed-call class",
+     Category::kKernel, kSeccomp, kNever},
+};
+
+}  // namespace
+
+std::span<const Probe> kernel_more_catalogue() { return kProbes; }
+
+}  // namespace runner::reach
