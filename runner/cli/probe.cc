@@ -12,6 +12,7 @@
 #include "runner/cli/paint.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
+#include "runner/reach/door.h"
 #include "runner/reach/jail_subject.h"
 #include "runner/reach/suite.h"
 #include "runner/session/home.h"
@@ -40,6 +41,8 @@ struct Options {
   std::vector<std::string> categories;
   std::optional<std::string> mode;
   std::optional<std::string> junit;
+  std::optional<std::string> server;
+  std::optional<std::string> token_file;
   bool json = false;
   bool why = false;
   bool list = false;
@@ -56,16 +59,38 @@ void progress(std::size_t done, std::size_t total) {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-int list_probes() {
+void list_some(std::span<const Probe> probes) {
   const Paint paint;
-  for (const Probe& probe : catalogue())
+  for (const Probe& probe : probes)
     put(paint.bold(std::string(probe.id)) + "  " + std::string(probe.name) + ": it " +
         std::string(probe.tries) +
         paint.dim("  [" + std::string(category_text(probe.category)) + "; " +
                   std::string(probe.source) + "]") +
         "\n");
+}
+
+int list_probes() {
+  list_some(catalogue());
+  list_some(server_catalogue());
   return 0;
 }
+
+Result<Report> probe_server(const Options& options) {
+  DoorOptions door;
+  door.url = *options.server;
+  door.only = options.only;
+  if (::isatty(STDERR_FILENO) == 1) door.progress = progress;
+  if (options.policy || options.mode || options.why || !options.categories.empty())
+    return fail(ErrorKind::kUsage,
+                "--server tries a server's door: --policy, --mode, --why and --category go without");
+  if (options.token_file) {
+    auto tokens = read_tokens(*options.token_file);
+    if (!tokens) return tl::unexpected(tokens.error());
+    door.tokens = std::move(*tokens);
+  }
+  return run_door_suite(door);
+}
+
 
 Result<SuiteOptions> suite_options(const Options& options) {
   SuiteOptions suite;
@@ -123,36 +148,8 @@ Result<void> write_junit(const std::string& path, const Report& report) {
   return fail(ErrorKind::kFiles, "--junit " + printable(path) + ": it cannot be written");
 }
 
-}  // namespace
-
-int probe_command(const Words& words) {
-  Options options;
-  Parser parser("probe",
-                "Tries some 250 ways out of a jail on this host, each harmless, and says what was "
-                "reached, what was not, and what stopped it.",
-                "sandglass probe [--policy P] [--only ID] [--category C] [--mode exec|join] "
-                "[--why] [--json] [--junit FILE]");
-  parser.text("--policy", options.policy, "standard unless given; a name or a file", "P");
-  parser.repeated("--only", options.only, "a probe's id or name; may be repeated", "ID");
-  parser.repeated("--category", options.categories,
-                  "files, processes, kernel, network, resources, information, protocol, door", "C");
-  parser.text("--mode", options.mode, "exec: as sandglass exec; join: as sessions start", "MODE");
-  parser.flag("--why", options.why,
-              "find out which layers stop each probe, by trying each alone: takes a minute");
-  parser.flag("--list", options.list, "name all probes, run none");
-  parser.flag("--json", options.json, "one JSON document");
-  parser.text("--junit", options.junit, "write a JUnit file as well", "FILE");
-  if (const auto code = parser.parse(words.ours)) return *code;
-  if (words.program)
-    return print_error({ErrorKind::kUsage, "probe takes no command; leave out --", {}},
-                       options.form());
-  if (options.list) return list_probes();
-  const auto home = find_home();
-  if (!home) return print_error(home.error(), options.form());
-  const auto library = policies::Library::open(home->policies);
-  if (!library)
-    return print_error({ErrorKind::kPolicy, library.error().text, std::nullopt}, options.form());
-  const auto report = probe_policy(*home, *library, options);
+// Returns the exit code.
+int tell(const Result<Report>& report, const Options& options) {
   if (!report) return print_error(report.error(), options.form());
   if (options.junit)
     if (const auto written = write_junit(*options.junit, *report); !written)
@@ -164,6 +161,45 @@ int probe_command(const Words& words) {
     put(report_text(*report, colours ? Colours::kOn : Colours::kOff));
   }
   return reach::exit_code(*report);
+}
+
+}  // namespace
+
+int probe_command(const Words& words) {
+  Options options;
+  Parser parser("probe",
+                "Tries some 250 ways out of a jail on this host, each harmless, and says what was "
+                "reached, what was not, and what stopped it.",
+                "sandglass probe [--policy P] [--only ID] [--category C] [--mode exec|join] "
+                "[--why] [--json] [--junit FILE], or sandglass probe --server URL");
+  parser.text("--policy", options.policy, "standard unless given; a name or a file", "P");
+  parser.repeated("--only", options.only, "a probe's id or name; may be repeated", "ID");
+  parser.repeated("--category", options.categories,
+                  "files, processes, kernel, network, resources, information, protocol, door", "C");
+  parser.text("--mode", options.mode, "exec: as sandglass exec; join: as sessions start", "MODE");
+  parser.flag("--why", options.why,
+              "find out which layers stop each probe, by trying each alone: takes a minute");
+  parser.text("--server", options.server,
+              "try the door of this server instead: http://127.0.0.1:8611 or unix:PATH", "URL");
+  parser.text("--token-file", options.token_file,
+              "the server's; with two clients in it, one is tried against the other", "FILE");
+  parser.flag("--list", options.list, "name all probes, run none");
+  parser.flag("--json", options.json, "one JSON document");
+  parser.text("--junit", options.junit, "write a JUnit file as well", "FILE");
+  if (const auto code = parser.parse(words.ours)) return *code;
+  if (words.program)
+    return print_error({ErrorKind::kUsage, "probe takes no command; leave out --", {}},
+                       options.form());
+  if (options.list) return list_probes();
+  if (options.server) return tell(probe_server(options), options);
+  if (options.token_file)
+    return print_error({ErrorKind::kUsage, "--token-file goes with --server", {}}, options.form());
+  const auto home = find_home();
+  if (!home) return print_error(home.error(), options.form());
+  const auto library = policies::Library::open(home->policies);
+  if (!library)
+    return print_error({ErrorKind::kPolicy, library.error().text, std::nullopt}, options.form());
+  return tell(probe_policy(*home, *library, options), options);
 }
 
 }  // namespace runner::cli

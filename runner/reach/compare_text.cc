@@ -8,7 +8,7 @@ namespace runner::reach {
 namespace {
 
 constexpr std::size_t kWidth = 98;
-constexpr std::size_t kNameColumn = 46;
+constexpr std::size_t kNameColumn = 50;
 
 std::string padded(const std::string& text, std::size_t width) {
   return text + std::string(text.size() < width ? width - text.size() : 1, ' ');
@@ -197,7 +197,7 @@ std::string compare_summary(const Comparison& comparison) {
   }
   if (comparison.probes.empty()) text += " No probe was run: this is read off the filters.";
   if (probes.unclear > 0) {
-    text += " " + counted(probes.unclear, "probe") + " gave no answer on one side.";
+    text += " " + counted(probes.unclear, "probe") + (probes.unclear == 1 ? " has" : " have") + " no answer from one side.";
   }
   return text;
 }

@@ -152,7 +152,8 @@ void add_sockets(Surface& surface, const Facts& inside) {
   }
 }
 
-void add_limits(Surface& surface, const Facts& inside) {
+// Those that are the same outside are not the sandbox's doing.
+void add_limits(Surface& surface, const Facts& inside, const Facts& outside) {
   static const std::map<std::string, std::pair<const char*, std::uint64_t>> kUnits{
       {"core_file", {"bytes", 1}},      {"open_files", {"count", 1}},
       {"file_size", {"bytes", 1}},      {"cpu_time_each", {"ms", 1000}},
@@ -161,9 +162,14 @@ void add_limits(Surface& surface, const Facts& inside) {
       {"realtime_priority", {"count", 1}}, {"nice", {"count", 1}},
       {"realtime_time", {"us", 1}},     {"processes_of_user", {"count", 1}},
       {"data_memory", {"bytes", 1}},    {"address_space", {"bytes", 1}}};
+  std::map<std::string, std::string> of_outside;
+  const auto [first_outside, last_outside] = outside.equal_range("limit");
+  for (auto it = first_outside; it != last_outside; ++it) {
+    if (it->second.size() == 2) of_outside[it->second[0]] = it->second[1];
+  }
   const auto [begin, end] = inside.equal_range("limit");
   for (auto it = begin; it != end; ++it) {
-    if (it->second.size() != 2) continue;
+    if (it->second.size() != 2 || of_outside[it->second[0]] == it->second[1]) continue;
     const auto unit = kUnits.find(it->second[0]);
     if (unit == kUnits.end()) continue;
     const std::string& text = it->second[1];
@@ -218,7 +224,7 @@ Result<Surface> surface_of_facts(std::string_view inside, std::string_view outsi
   add_calls(surface, in, out, std::move(calls));
   add_sockets(surface, in);
   add_mounts(surface, in);
-  add_limits(surface, in);
+  add_limits(surface, in, out);
   add_namespaces(surface, in, out);
   add_capabilities(surface, in);
   const auto [begin, end] = in.equal_range("device");

@@ -79,13 +79,14 @@ Result<pid_t> start(const std::vector<std::string>& words, const std::vector<std
   return pid;
 }
 
-// False at the end of the stream.
+// False at the end of the stream. Keeps the end: a verdict comes last.
 bool take(const jail::Fd& from, std::string& into) {
-  constexpr std::size_t kMost = std::size_t{1} << 20U;
+  constexpr std::size_t kKept = std::size_t{256} << 10U;
   std::array<char, 65536> buffer{};
   const ssize_t n = ::read(from.get(), buffer.data(), buffer.size());
   if (n < 0) return errno == EINTR || errno == EAGAIN;
-  if (into.size() < kMost) into.append(buffer.data(), static_cast<std::size_t>(n));
+  into.append(buffer.data(), static_cast<std::size_t>(n));
+  if (into.size() > 2 * kKept) into.erase(0, into.size() - kKept);
   return n > 0;
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> command_under(const std::vector<std::string>& sandbox,
 // What a command said and how it ended. Its whole process group is killed at the time limit, and
 // what it left in its group at its end.
 struct Said {
-  std::string out;  // at most 1 MiB
+  std::string out;  // of more than 512 KiB the end, at least 256 KiB
   std::string err;
   int wait_status = 0;
   bool in_time = true;

@@ -112,7 +112,7 @@ TEST_CASE("the comparison as text says what tight closes") {
   const std::string text = compare_text(tight_and_loose(), Colours::kOff);
   CHECK(compare_summary(tight_and_loose()) ==
         "tight stops 1 probe that gets through under loose, and closes 214 system calls that it "
-        "leaves open. Nothing is open in tight alone. 2 probes gave no answer on one side.");
+        "leaves open. Nothing is open in tight alone. 2 probes have no answer from one side.");
   CHECK(text.find("try-p01") != std::string::npos);
   CHECK(text.find("seccomp, rlimit") != std::string::npos);
   CHECK(text.find("start a process (clone)") != std::string::npos);

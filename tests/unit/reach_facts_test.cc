@@ -27,6 +27,7 @@ Opening opening_of(const Surface& surface, int number) {
 
 constexpr const char* kOutside =
     "seccomp 0\nnamespace user user:[1]\nnamespace net net:[2]\nnamespace pid pid:[3]\n"
+    "limit cpu_time_each 12\nlimit open_files 4096\nlimit stack 65536\n"
     "call 0 9\ncall 1 9\ncall 2 14\ncall 3 1\nend facts\n";
 
 }  // namespace
@@ -36,7 +37,7 @@ TEST_CASE("a sandbox without a filter leaves every call open") {
       "seccomp 0\nno_new_privileges 1\nnamespace user user:[9]\nnamespace net net:[2]\n"
       "effective 21\nbounding 21\nsocket AF_INET stream\nsocket AF_INET raw\nsocket AF_ALG "
       "seqpacket\nmount / ro,relatime overlay 0\nmount /tmp rw,nosuid,noexec tmpfs 1\n"
-      "mount /home rw ext4 1\nmount /proc rw proc 1\nlimit open_files 1024\nlimit stack "
+      "mount /home rw ext4 1\nmount /proc rw proc 1\nlimit cpu_time_each 12\nlimit open_files 1024\nlimit stack "
       "unlimited\nprocesses 3\ndevice /dev/null\nend facts\n",
       kOutside, calls());
   if (!surface) FAIL(surface.error().text);
@@ -56,7 +57,7 @@ TEST_CASE("a sandbox without a filter leaves every call open") {
   CHECK(surface->paths[2].place == Place::kHost);
   CHECK(surface->paths[2].write == Write::kYes);
   CHECK(surface->paths[3].place == Place::kProc);
-  REQUIRE(surface->limits.size() == 2);
+  REQUIRE(surface->limits.size() == 2);  // the third is the same outside: not the sandbox's
   CHECK(limit_text(surface->limits[0]) == "1024");
   CHECK(limit_text(surface->limits[1]) == "unlimited");
   CHECK(surface->processes == "3 in its /proc");
