@@ -90,13 +90,18 @@ Result<reach::Report> run_probes(const Bench& bench, reach::Subject& subject,
   return report;
 }
 
-Result<Side> policy_side(const Bench& bench, const std::string& name) {
-  const auto policy = bench.library.find(name);
+Result<reach::Surface> surface_of(const Bench& bench, const Wanted& wanted) {
+  if (!wanted.sandbox.empty()) {
+    auto calls = reach::all_calls(bench.library.syscalls(), reach::Opening::kUnknown);
+    if (!calls) return tl::unexpected(calls.error());
+    return reach::measure_under(*bench.outside, wanted.sandbox, std::move(*calls));
+  }
+  const auto policy = bench.library.find(wanted.policy);
   if (!policy) return fail(ErrorKind::kPolicy, policy.error().text);
-  auto surface = reach::static_reach(*policy, bench.library.syscalls());
-  if (!surface) return tl::unexpected(surface.error());
-  Side side{std::move(*surface), std::nullopt};
-  if (bench.options.read_only || policy->mode == policies::Mode::kRestricted) return side;
+  return reach::static_reach(*policy, bench.library.syscalls());
+}
+
+Result<reach::Report> probe_policy(const Bench& bench, const std::string& name) {
   const auto plans = reach::prepare_plans(bench.home, bench.library, name, *bench.outside);
   if (!plans) return tl::unexpected(plans.error());
   const auto subject = reach::make_jail_subject(bench.home, bench.library, *plans);
@@ -107,30 +112,26 @@ Result<Side> policy_side(const Bench& bench, const std::string& name) {
     if (!made) return tl::unexpected(made.error());
     control = std::move(*made);
   }
-  auto report = run_probes(bench, **subject, control.get());
-  if (!report) return tl::unexpected(report.error());
-  side.report = std::move(*report);
-  return side;
+  return run_probes(bench, **subject, control.get());
 }
 
-Result<Side> sandbox_side(const Bench& bench, const std::vector<std::string>& sandbox) {
-  auto calls = reach::all_calls(bench.library.syscalls(), reach::Opening::kUnknown);
-  if (!calls) return tl::unexpected(calls.error());
-  auto surface = reach::measure_under(*bench.outside, sandbox, std::move(*calls));
-  if (!surface) return tl::unexpected(surface.error());
-  Side side{std::move(*surface), std::nullopt};
-  if (bench.options.read_only) return side;
+Result<reach::Report> probe_sandbox(const Bench& bench, const std::vector<std::string>& sandbox) {
   const auto subject = reach::make_under(*bench.outside, sandbox);
   if (!subject) return tl::unexpected(subject.error());
-  auto report = run_probes(bench, **subject, nullptr);
-  if (!report) return tl::unexpected(report.error());
-  side.report = std::move(*report);
-  return side;
+  return run_probes(bench, **subject, nullptr);
 }
 
-Result<Side> make_side(const Bench& bench, const Wanted& wanted) {
-  return wanted.sandbox.empty() ? policy_side(bench, wanted.policy)
-                                : sandbox_side(bench, wanted.sandbox);
+// None where nothing is started that could be probed.
+Result<std::optional<reach::Report>> report_of(const Bench& bench, const Wanted& wanted) {
+  if (bench.options.read_only) return std::nullopt;
+  if (wanted.sandbox.empty()) {
+    const auto policy = bench.library.find(wanted.policy);
+    if (policy && policy->mode == policies::Mode::kRestricted) return std::nullopt;
+  }
+  auto report = wanted.sandbox.empty() ? probe_policy(bench, wanted.policy)
+                                       : probe_sandbox(bench, wanted.sandbox);
+  if (!report) return tl::unexpected(report.error());
+  return std::move(*report);
 }
 
 reach::Stamp stamp() {
@@ -190,12 +191,20 @@ Result<reach::Comparison> compare_sides(const Home& home, const CompareOptions& 
     if (!outside) return tl::unexpected(outside.error());
     bench.outside = std::move(*outside);
   }
-  auto a = make_side(bench, sides->at(0));
-  if (!a) return tl::unexpected(a.error());
-  auto b = make_side(bench, sides->at(1));
-  if (!b) return tl::unexpected(b.error());
-  number_twins(*a, *b);
-  return reach::compare(std::move(*a), std::move(*b));
+  // What is wrong with either side is told before minutes go into the other.
+  std::vector<Side> found;
+  for (const Wanted& wanted : *sides) {
+    auto surface = surface_of(bench, wanted);
+    if (!surface) return tl::unexpected(surface.error());
+    found.push_back({std::move(*surface), std::nullopt});
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    auto report = report_of(bench, sides->at(i));
+    if (!report) return tl::unexpected(report.error());
+    found[i].report = std::move(*report);
+  }
+  number_twins(found[0], found[1]);
+  return reach::compare(std::move(found[0]), std::move(found[1]));
 }
 
 }  // namespace

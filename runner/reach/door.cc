@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "runner/reach/door_probe.h"
 #include "runner/text.h"
 
 namespace runner::reach {
 namespace {
+
+constexpr int kPatience = 30;  // tenths of a second
 
 std::string random_word() {
   std::random_device device;
@@ -44,7 +47,7 @@ std::size_t needed(Clients clients) {
 }
 
 bool is_loopback(const DoorAddress& address) {
-  return address.host.empty() || address.host.starts_with("127.") || address.host == "::1";
+  return address.host.starts_with("127.") || address.host == "::1";
 }
 
 Row row_of(const DoorProbe& probe, Door& door) {
@@ -60,7 +63,12 @@ Row row_of(const DoorProbe& probe, Door& door) {
 // A server that refuses everything would pass for a safe one: honest work first. The text says what
 // does not work; empty: nothing.
 std::string refuses_honest_work(Door& door) {
-  const std::string id = door.container();
+  std::string id = door.container();
+  // A server that has just been started may still be busy with its first jails (503).
+  for (int i = 0; i < kPatience && id.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    id = door.container();
+  }
   if (id.empty()) return "it makes no container";
   if (text_of(door.run(id, "print(6 * 7)"), "stdout") != "42\n") return "it does not run Python";
   const std::string files = "/v1/containers/" + id + "/files";
@@ -104,7 +112,8 @@ Door::Door(DoorAddress address, std::vector<std::string> tokens)
     : address_(std::move(address)),
       tokens_(std::move(tokens)),
       canary_("CANARY-" + random_word()) {
-  std::string path = "/tmp/sandglass-door-XXXXXX";
+  // The number tells whose it is, should it ever be left.
+  std::string path = "/tmp/sandglass-door-" + std::to_string(::getpid()) + "-XXXXXX";
   const jail::Fd fd(::mkstemp(path.data()));
   if (!fd.valid()) return;  // then only the host's own files can tell
   canary_path_ = path;
@@ -238,7 +247,7 @@ Result<Report> run_door_suite(const DoorOptions& options) {
                            without_clients);
   }
   if (!without_loopback.empty()) {
-    report.notes.push_back("not tried beyond loopback, where a token decides: " +
+    report.notes.push_back("not tried, since they are for a server on loopback, where a browser could be led: " +
                            without_loopback);
   }
   report.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(

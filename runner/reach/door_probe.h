@@ -61,7 +61,8 @@ class Door {
 // How many clients a probe needs the tokens of.
 enum class Clients { kAny, kOne, kTwo };
 
-// Host and Origin are checked where a browser could be led to: on this machine.
+// Host and Origin are checked where a browser could be led to: on loopback. No page can reach a unix
+// socket, and beyond this machine a token decides.
 enum class Where { kAnywhere, kLoopback };
 
 struct DoorProbe {

@@ -69,7 +69,6 @@ Opening opening_of(std::optional<int> inside, std::optional<int> outside) {
   if (!inside) return Opening::kUnknown;
   if (*inside == kSignal + SIGSYS) return Opening::kClosed;
   if (!is_refusal(*inside)) return Opening::kOpen;
-  if (*inside == ENOSYS) return Opening::kClosed;
   if (!outside) return Opening::kUnknown;
   return *inside == *outside ? Opening::kUnknown : Opening::kClosed;
 }
