@@ -74,7 +74,7 @@ struct Bench {
 };
 
 Result<reach::Report> run_probes(const Bench& bench, reach::Subject& subject,
-                                  reach::Control* control) {
+                                 reach::Control* control) {
   reach::SuiteOptions options;
   options.only = bench.options.only;
   options.whys = control != nullptr ? reach::Whys::kYes : reach::Whys::kNo;

@@ -81,8 +81,9 @@ Result<Report> probe_server(const Options& options) {
   door.only = options.only;
   if (::isatty(STDERR_FILENO) == 1) door.progress = progress;
   if (options.policy || options.mode || options.why || !options.categories.empty())
-    return fail(ErrorKind::kUsage,
-                "--server tries a server's door: --policy, --mode, --why and --category go without");
+    return fail(
+        ErrorKind::kUsage,
+        "--server tries a server's door: --policy, --mode, --why and --category go without");
   if (options.token_file) {
     auto tokens = read_tokens(*options.token_file);
     if (!tokens) return tl::unexpected(tokens.error());
@@ -90,7 +91,6 @@ Result<Report> probe_server(const Options& options) {
   }
   return run_door_suite(door);
 }
-
 
 Result<SuiteOptions> suite_options(const Options& options) {
   SuiteOptions suite;

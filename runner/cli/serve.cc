@@ -154,8 +154,9 @@ int serve_command(const Words& words) {
   parser.text("--policy", options.policy, "of containers that name none (standard)", "P");
   parser.repeated("--allow-host", options.allow_host,
                   "a name that requests on loopback may give as their Host", "NAME");
-  parser.flag("--serve-unproven", options.unproven,
-              "beyond this machine: serve strangers without trying first whether the sandbox holds");
+  parser.flag(
+      "--serve-unproven", options.unproven,
+      "beyond this machine: serve strangers without trying first whether the sandbox holds");
   if (const auto code = parser.parse(words.ours)) return *code;
   const auto address = http::parse_address(options.listen.value_or("127.0.0.1:8611"));
   if (!address) return print_error(address.error());

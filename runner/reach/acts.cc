@@ -29,8 +29,8 @@ struct Asked {
 constexpr std::uint64_t kThread =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kAttach = 16;      // PTRACE_ATTACH
-constexpr std::uint64_t kExclusive = 2;    // LOCK_EX
+constexpr std::uint64_t kAttach = 16;         // PTRACE_ATTACH
+constexpr std::uint64_t kExclusive = 2;       // LOCK_EX
 constexpr std::uint64_t kEmptyPath = 0x1000;  // AT_EMPTY_PATH
 
 constexpr std::array kAsked{
@@ -100,9 +100,9 @@ bool lets_through(std::span<const sock_filter> program, const char* call, const 
 std::vector<Act> acts_under(std::span<const sock_filter> program) {
   std::vector<Act> acts;
   for (const Asked& asked : kAsked) {
-    acts.push_back({asked.name, asked.call,
-                    lets_through(program, asked.call, asked.args) ? Opening::kOpen
-                                                                  : Opening::kClosed});
+    acts.push_back(
+        {asked.name, asked.call,
+         lets_through(program, asked.call, asked.args) ? Opening::kOpen : Opening::kClosed});
   }
   return acts;
 }

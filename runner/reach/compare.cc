@@ -36,14 +36,15 @@ Stopped stopped(const std::optional<Row>& row) {
 std::vector<ProbePair> pair_probes(const Side& a, const Side& b) {
   std::map<const Probe*, std::pair<std::optional<Row>, std::optional<Row>>> rows;
   std::vector<const Probe*> order;
-  const auto add = [&](const Side& side, std::optional<Row> std::pair<
-                                             std::optional<Row>, std::optional<Row>>::*which) {
-    if (!side.report) return;
-    for (const Row& row : side.report->rows) {
-      if (!rows.contains(row.probe)) order.push_back(row.probe);
-      rows[row.probe].*which = row;
-    }
-  };
+  const auto add =
+      [&](const Side& side,
+          std::optional<Row> std::pair<std::optional<Row>, std::optional<Row>>::*which) {
+        if (!side.report) return;
+        for (const Row& row : side.report->rows) {
+          if (!rows.contains(row.probe)) order.push_back(row.probe);
+          rows[row.probe].*which = row;
+        }
+      };
   using Both = std::pair<std::optional<Row>, std::optional<Row>>;
   add(a, &Both::first);
   add(b, &Both::second);

@@ -19,12 +19,10 @@ json::object side(const Side& side) {
   object["probes"] = nullptr;
   if (!side.report) return object;
   const Counts counts = count(*side.report);
-  object["probes"] = json::object{{"mode", side.report->mode},
-                                  {"reached", counts.reached},
-                                  {"blocked", counts.blocked},
-                                  {"inconclusive", counts.inconclusive},
-                                  {"holes", counts.holes},
-                                  {"elapsed_ms", side.report->elapsed.count()}};
+  object["probes"] =
+      json::object{{"mode", side.report->mode}, {"reached", counts.reached},
+                   {"blocked", counts.blocked}, {"inconclusive", counts.inconclusive},
+                   {"holes", counts.holes},     {"elapsed_ms", side.report->elapsed.count()}};
   return object;
 }
 

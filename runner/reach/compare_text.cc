@@ -171,8 +171,9 @@ std::string counted(std::size_t n, const char* thing) {
 std::string closes(const std::string& a, const std::string& b, std::size_t probes,
                    std::size_t calls) {
   std::string text = a;
-  if (probes > 0) text += " stops " + counted(probes, "probe") + " that " +
-                          (probes == 1 ? "gets" : "get") + " through under " + b;
+  if (probes > 0)
+    text += " stops " + counted(probes, "probe") + " that " + (probes == 1 ? "gets" : "get") +
+            " through under " + b;
   if (probes > 0 && calls > 0) text += ", and";
   if (calls > 0) {
     text += " closes " + counted(calls, "system call") + " that " + (probes > 0 ? "it" : b) +
@@ -197,7 +198,8 @@ std::string compare_summary(const Comparison& comparison) {
   }
   if (comparison.probes.empty()) text += " No probe was run: this is read off the filters.";
   if (probes.unclear > 0) {
-    text += " " + counted(probes.unclear, "probe") + (probes.unclear == 1 ? " has" : " have") + " no answer from one side.";
+    text += " " + counted(probes.unclear, "probe") + (probes.unclear == 1 ? " has" : " have") +
+            " no answer from one side.";
   }
   return text;
 }

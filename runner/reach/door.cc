@@ -72,10 +72,8 @@ std::string refuses_honest_work(Door& door) {
   if (id.empty()) return "it makes no container";
   if (text_of(door.run(id, "print(6 * 7)"), "stdout") != "42\n") return "it does not run Python";
   const std::string files = "/v1/containers/" + id + "/files";
-  const Reply made = door.ask({.method = "POST",
-                               .target = files + "?name=a.txt",
-                               .body = "honest",
-                               .type = "text/plain"});
+  const Reply made = door.ask(
+      {.method = "POST", .target = files + "?name=a.txt", .body = "honest", .type = "text/plain"});
   const Reply content = door.ask({.target = files + "/" + text_of(made, "id") + "/content"});
   if (content.body != "honest") return "a file does not come back";
   if (door.clients() < 2) return "";
@@ -109,9 +107,7 @@ std::string quoted(const std::string& text) {
 }
 
 Door::Door(DoorAddress address, std::vector<std::string> tokens)
-    : address_(std::move(address)),
-      tokens_(std::move(tokens)),
-      canary_("CANARY-" + random_word()) {
+    : address_(std::move(address)), tokens_(std::move(tokens)), canary_("CANARY-" + random_word()) {
   // The number tells whose it is, should it ever be left.
   std::string path = "/tmp/sandglass-door-" + std::to_string(::getpid()) + "-XXXXXX";
   const jail::Fd fd(::mkstemp(path.data()));
@@ -247,8 +243,9 @@ Result<Report> run_door_suite(const DoorOptions& options) {
                            without_clients);
   }
   if (!without_loopback.empty()) {
-    report.notes.push_back("not tried, since they are for a server on loopback, where a browser could be led: " +
-                           without_loopback);
+    report.notes.push_back(
+        "not tried, since they are for a server on loopback, where a browser could be led: " +
+        without_loopback);
   }
   report.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);

@@ -14,7 +14,7 @@
 namespace runner::reach {
 
 struct Reply {
-  int status = 0;  // 0: no whole head of a reply came
+  int status = 0;                              // 0: no whole head of a reply came
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;                            // unchunked
   std::string all;                             // as it came, head and whatever followed

@@ -44,10 +44,8 @@ Observation as_other(Door& door, const char* method, const std::string& rest,
                      const std::string& body = "") {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  return by_status(door.ask({.method = method,
-                             .target = "/v1/containers/" + id + rest,
-                             .body = body,
-                             .client = 1}));
+  return by_status(door.ask(
+      {.method = method, .target = "/v1/containers/" + id + rest, .body = body, .client = 1}));
 }
 
 Observation other_get(Door& door) { return as_other(door, "GET", ""); }
@@ -122,8 +120,9 @@ Observation two_hosts(Door& door) {
 }
 
 Observation foreign_origin(Door& door) {
-  for (const char* origin : {"http://attacker.invalid", "null", "https://localhost.attacker.invalid",
-                             "file://", "http://127.0.0.1:1"}) {
+  for (const char* origin :
+       {"http://attacker.invalid", "null", "https://localhost.attacker.invalid", "file://",
+        "http://127.0.0.1:1"}) {
     const Reply reply = door.ask({.method = "POST",
                                   .target = "/v1/execute",
                                   .body = kRun,
@@ -201,8 +200,7 @@ constexpr std::array kProbes{
          no_token, Clients::kOne),
     door("d21", "wrong-token", "comes with a token nobody has", "CWE-287", wrong_token,
          Clients::kOne),
-    door("d22", "empty-token", "comes with an empty token", "CWE-287", empty_token,
-         Clients::kOne),
+    door("d22", "empty-token", "comes with an empty token", "CWE-287", empty_token, Clients::kOne),
     door("d23", "token-cut-short", "comes with the beginning of a right token", "CWE-287",
          token_prefix, Clients::kOne),
     door("d24", "basic-scheme", "comes with another scheme of authorization", "CWE-287",
@@ -211,10 +209,10 @@ constexpr std::array kProbes{
          token_in_query, Clients::kOne),
     door("d26", "other-clients-container", "looks at another client's container by its id",
          "IDOR, CWE-639", other_get, Clients::kTwo),
-    door("d27", "other-clients-execute", "runs code in another client's container",
-         "IDOR, CWE-639", other_execute, Clients::kTwo),
-    door("d28", "other-clients-files", "lists another client's files", "IDOR, CWE-639",
-         other_files, Clients::kTwo),
+    door("d27", "other-clients-execute", "runs code in another client's container", "IDOR, CWE-639",
+         other_execute, Clients::kTwo),
+    door("d28", "other-clients-files", "lists another client's files", "IDOR, CWE-639", other_files,
+         Clients::kTwo),
     door("d29", "other-clients-delete", "deletes another client's container", "IDOR, CWE-639",
          other_delete, Clients::kTwo),
     door("d30", "other-clients-interrupt", "interrupts another client's code", "IDOR, CWE-639",
@@ -232,8 +230,8 @@ constexpr std::array kProbes{
          two_hosts),
     door("d37", "foreign-origin", "comes from a page of another site",
          "CVE-2025-49596 (MCP inspector); CSRF", foreign_origin, Clients::kAny, Where::kLoopback),
-    door("d38", "cors-for-all", "asks whether other sites may read replies",
-         "localhost CORS class", cors),
+    door("d38", "cors-for-all", "asks whether other sites may read replies", "localhost CORS class",
+         cors),
     door("d39", "form-post", "posts as a page may without asking", "CSRF, CWE-352", plain_post),
     door("d40", "get-executes", "runs code by a link", "CSRF, CWE-352", get_executes),
     door("d41", "bare-headers", "looks for a reply that a browser would sniff, keep or frame",

@@ -115,8 +115,9 @@ Observation symlink_file(Door& door) {
 }
 
 Observation symlink_folder(Door& door) {
-  return plant(door, "import os\nos.symlink('/', '/mnt/data/all')\nos.symlink('/tmp', "
-                     "'/mnt/data/tmp')\nprint('planted')",
+  return plant(door,
+               "import os\nos.symlink('/', '/mnt/data/all')\nos.symlink('/tmp', "
+               "'/mnt/data/tmp')\nprint('planted')",
                "a link to a folder");
 }
 
@@ -158,9 +159,10 @@ Observation socket_file(Door& door) {
 Observation huge_sparse(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  (void)door.run(id, "import os\nfd = os.open('/mnt/data/big', os.O_CREAT | os.O_RDWR)\n"
-                     "for n in (1 << 50, 400 << 20):\n  try:\n    os.ftruncate(fd, n); break\n"
-                     "  except OSError: pass");
+  (void)door.run(id,
+                 "import os\nfd = os.open('/mnt/data/big', os.O_CREAT | os.O_RDWR)\n"
+                 "for n in (1 << 50, 400 << 20):\n  try:\n    os.ftruncate(fd, n); break\n"
+                 "  except OSError: pass");
   const Reply list = door.ask({.target = files_of(id)});
   const std::size_t at = list.body.find("cfile_");
   if (at == std::string::npos) return blocked("not offered");
@@ -174,9 +176,10 @@ Observation huge_sparse(Door& door) {
 Observation odd_names(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  (void)door.run(id, "import os\nfor n in (b'a\\nb', b'\\x1b[2J', b'\\xff\\xfe', b'\"}],\"x\":[', "
-                     "b'-rf', '\\u202e.txt'.encode()):\n"
-                     "  open(b'/mnt/data/' + n, 'w').write('x')");
+  (void)door.run(id,
+                 "import os\nfor n in (b'a\\nb', b'\\x1b[2J', b'\\xff\\xfe', b'\"}],\"x\":[', "
+                 "b'-rf', '\\u202e.txt'.encode()):\n"
+                 "  open(b'/mnt/data/' + n, 'w').write('x')");
   const Reply list = door.ask({.target = files_of(id)});
   if (!list.is_success()) return unclear("no list: HTTP " + std::to_string(list.status));
   boost::system::error_code error;
@@ -198,8 +201,7 @@ Observation header_by_name(Door& door) {
                                .body = "<script>1</script>",
                                .type = "text/plain"});
   if (made.status >= 400) return blocked("HTTP " + std::to_string(made.status));
-  const Reply content =
-      door.ask({.target = files_of(id) + "/" + text_of(made, "id") + "/content"});
+  const Reply content = door.ask({.target = files_of(id) + "/" + text_of(made, "id") + "/content"});
   if (content.headers.contains("x-evil")) return reached("a header was injected");
   return content.is_success() ? blocked("the name was escaped") : by_status(content);
 }
@@ -266,8 +268,8 @@ constexpr std::array kProbes{
          upload_backslash),
     door("d05", "upload-name-with-nul", "uploads a file whose name goes on behind a zero byte",
          "null byte injection, CWE-158", upload_nul),
-    door("d06", "form-name-with-dots", "names a form's file ../../tmp/x",
-         "path traversal, CWE-22", form_dots),
+    door("d06", "form-name-with-dots", "names a form's file ../../tmp/x", "path traversal, CWE-22",
+         form_dots),
     door("d07", "path-in-target", "asks for /etc/passwd by dots in the request's target",
          "path traversal, CWE-22", path_in_target),
     door("d08", "symlink-fetched", "plants links to files of the host and fetches them",

@@ -28,7 +28,7 @@ class Door {
     std::string body = {};
     std::string headers = {};  // beside Host, Authorization, Content-Type, Content-Length
     std::string type = "application/json";
-    int client = 0;  // whose token: 0 or 1; -1: none
+    int client = 0;         // whose token: 0 or 1; -1: none
     std::string host = {};  // empty: the right one
   };
   Reply ask(const Ask& ask);
@@ -61,8 +61,8 @@ class Door {
 // How many clients a probe needs the tokens of.
 enum class Clients { kAny, kOne, kTwo };
 
-// Host and Origin are checked where a browser could be led to: on loopback. No page can reach a unix
-// socket, and beyond this machine a token decides.
+// Host and Origin are checked where a browser could be led to: on loopback. No page can reach a
+// unix socket, and beyond this machine a token decides.
 enum class Where { kAnywhere, kLoopback };
 
 struct DoorProbe {

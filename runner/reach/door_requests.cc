@@ -21,8 +21,7 @@ std::size_t replies_in(const std::string& all) {
 
 // Each must be refused, with nothing after the refusal: a second request in the body stays unread.
 Observation refuse_all(Door& door, const std::vector<std::string>& headers) {
-  const std::string smuggled =
-      "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string smuggled = "\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string& header : headers) {
     const Reply reply = door.raw(post_head(door, "/v1/evaluate") + header + smuggled);
     const std::string shown = header.substr(0, header.find('\r'));
@@ -33,22 +32,22 @@ Observation refuse_all(Door& door, const std::vector<std::string>& headers) {
 }
 
 Observation two_lengths(Door& door) {
-  return refuse_all(door, {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
-                           "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
-                           "Content-Length: 5\r\nContent-Length: 6\r\n",
-                           "Content-Length: 5, 6\r\n"});
+  return refuse_all(door,
+                    {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+                     "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+                     "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 6\r\n"});
 }
 
 Observation odd_lengths(Door& door) {
-  return refuse_all(door, {"Content-Length: +5\r\n", "Content-Length: -1\r\n",
-                           "Content-Length: 0x5\r\n", "Content-Length:\r\n",
-                           "Content-Length: 99999999999999999999999\r\n"});
+  return refuse_all(door,
+                    {"Content-Length: +5\r\n", "Content-Length: -1\r\n", "Content-Length: 0x5\r\n",
+                     "Content-Length:\r\n", "Content-Length: 99999999999999999999999\r\n"});
 }
 
 Observation odd_encodings(Door& door) {
-  return refuse_all(door, {"Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: gzip, chunked\r\n",
-                           "Transfer-Encoding: chunked, identity\r\n",
-                           "Transfer-Encoding : chunked\r\n"});
+  return refuse_all(
+      door, {"Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: gzip, chunked\r\n",
+             "Transfer-Encoding: chunked, identity\r\n", "Transfer-Encoding : chunked\r\n"});
 }
 
 Observation odd_lines(Door& door) {
@@ -58,8 +57,7 @@ Observation odd_lines(Door& door) {
 
 Observation not_http(Door& door) {
   for (const std::string& bytes :
-       {std::string("GET /v1/containers\r\n\r\n"),
-        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+       {std::string("GET /v1/containers\r\n\r\n"), std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
         std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15),
         std::string("CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: localhost\r\n\r\n")}) {
     const Reply reply = door.raw(bytes);
@@ -69,9 +67,9 @@ Observation not_http(Door& door) {
 }
 
 Observation huge_header(Door& door) {
-  return by_status(door.ask({.target = "/v1/containers",
-                             .headers = "X-Big: " + std::string(std::size_t{1} << 20U, 'a') +
-                                        "\r\n"}));
+  return by_status(
+      door.ask({.target = "/v1/containers",
+                .headers = "X-Big: " + std::string(std::size_t{1} << 20U, 'a') + "\r\n"}));
 }
 
 Observation many_headers(Door& door) {
@@ -89,17 +87,15 @@ Observation announced_body(Door& door) {
   auto connection = door.connect();
   if (!connection) return unclear("no connection");
   connection->set_deadline(std::chrono::seconds(8));
-  (void)connection->send(post_head(door, "/v1/evaluate") +
-                         "Content-Length: 900000000000\r\n\r\n");
+  (void)connection->send(post_head(door, "/v1/evaluate") + "Content-Length: 900000000000\r\n\r\n");
   const Reply reply = parse_reply(connection->read_to_end());
   if (reply.status == 0) return reached("900 GB are waited for");
   return by_status(reply);
 }
 
 Observation large_json(Door& door) {
-  return by_status(door.post("/v1/containers", R"({"name":")" +
-                                                   std::string(std::size_t{4} << 20U, 'a') +
-                                                   "\"}"));
+  return by_status(door.post("/v1/containers",
+                             R"({"name":")" + std::string(std::size_t{4} << 20U, 'a') + "\"}"));
 }
 
 Observation json_bombs(Door& door) {
@@ -167,17 +163,14 @@ constexpr std::array kProbes{
          not_http),
     door("d55", "huge-header", "sends a header of a megabyte", "parser DoS class, CWE-770",
          huge_header),
-    door("d56", "many-headers", "sends twenty thousand headers", "parser DoS class",
-         many_headers),
-    door("d57", "long-target", "asks for a target of a megabyte", "parser DoS class",
-         long_target),
+    door("d56", "many-headers", "sends twenty thousand headers", "parser DoS class", many_headers),
+    door("d57", "long-target", "asks for a target of a megabyte", "parser DoS class", long_target),
     door("d58", "announced-body", "announces 900 GB and waits", "CWE-770", announced_body),
     door("d59", "large-json", "sends a name of four megabytes", "CWE-770", large_json),
     door("d60", "json-bombs", "sends JSON that is deep, doubled, not a number or not UTF-8",
          "parser DoS class", json_bombs),
     door("d61", "slow-headers", "holds a hundred half headers", "slowloris", slow_heads),
-    door("d62", "slow-bodies", "holds a hundred half bodies", "slow POST (R.U.D.Y.)",
-         slow_bodies),
+    door("d62", "slow-bodies", "holds a hundred half bodies", "slow POST (R.U.D.Y.)", slow_bodies),
     door("d63", "idle-connections", "holds two hundred idle connections", "CWE-400",
          idle_connections),
     door("d64", "resets", "resets a hundred connections in the middle of a header", "CWE-400",

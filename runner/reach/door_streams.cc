@@ -28,11 +28,11 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 Observation forged_end(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  const Reply reply = door.run(
-      id, std::string(kFrames) +
-              "for i in range(4):\n"
-              "  frame(json.dumps({'ev': 'end', 'id': i, 'status': 'ok', 'code': 0}))\n"
-              "os.kill(os.getpid(), 9)");
+  const Reply reply =
+      door.run(id, std::string(kFrames) +
+                       "for i in range(4):\n"
+                       "  frame(json.dumps({'ev': 'end', 'id': i, 'status': 'ok', 'code': 0}))\n"
+                       "os.kill(os.getpid(), 9)");
   const std::string outcome = text_of(reply, "outcome");
   if (outcome.empty()) return unclear("no outcome: HTTP " + std::to_string(reply.status));
   // The frame may have been read before the kill: then what follows tells the truth.
@@ -90,7 +90,8 @@ Observation forged_lines(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
   const Reply reply = stream(
-      door, id, "print('\\n{\"type\":\"outcome\",\"seq\":99,\"outcome\":\"ok\"}\\n')\nraise ValueError",
+      door, id,
+      "print('\\n{\"type\":\"outcome\",\"seq\":99,\"outcome\":\"ok\"}\\n')\nraise ValueError",
       "application/x-ndjson");
   if (!reply.is_success()) return unclear("HTTP " + std::to_string(reply.status));
   const std::size_t outcomes = count_of("\n" + reply.body, "\n{\"type\":\"outcome\"");
@@ -101,11 +102,13 @@ Observation forged_lines(Door& door) {
 Observation forged_events(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  const Reply reply = stream(
-      door, id, "print('\\n\\nevent: outcome\\ndata: {\"outcome\":\"ok\"}\\n\\n')\nraise ValueError",
-      "text/event-stream");
+  const Reply reply =
+      stream(door, id,
+             "print('\\n\\nevent: outcome\\ndata: {\"outcome\":\"ok\"}\\n\\n')\nraise ValueError",
+             "text/event-stream");
   if (!reply.is_success()) return unclear("HTTP " + std::to_string(reply.status));
-  for (const char* line : {"\nevent: outcome\ndata: {\"outcome\":\"ok\"}", "\n\nevent: outcome\ndata: {\"outcome\":\"ok\"}"}) {
+  for (const char* line : {"\nevent: outcome\ndata: {\"outcome\":\"ok\"}",
+                           "\n\nevent: outcome\ndata: {\"outcome\":\"ok\"}"}) {
     if (reply.body.find(line) != std::string::npos) return reached("an event was forged");
   }
   return blocked("its text stays within events");
@@ -127,7 +130,8 @@ Observation raw_bytes(Door& door) {
 Observation output_flood(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
-  const Reply reply = door.run(id, "import os\nb = b'x' * 65536\nfor _ in range(4096): os.write(1, b)");
+  const Reply reply =
+      door.run(id, "import os\nb = b'x' * 65536\nfor _ in range(4096): os.write(1, b)");
   constexpr std::size_t kLarge = std::size_t{32} << 20U;
   if (reply.all.size() > kLarge) return reached(std::to_string(reply.all.size()) + " bytes");
   if (reply.status == 0) return unclear("no reply");
@@ -145,7 +149,8 @@ Observation unread_stream(Door& door) {
   (void)connection->send("POST /v1/containers/" + id + "/execute HTTP/1.1\r\nHost: " +
                          host_header(door.address()) + "\r\n" + door.authorization() +
                          "Accept: application/x-ndjson\r\nContent-Type: application/json\r\n"
-                         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+                         "Content-Length: " +
+                         std::to_string(body.size()) + "\r\n\r\n" + body);
   std::string first;
   (void)connection->read_some(first);
   return door.answers() ? blocked("others are served") : reached("it answers no more");

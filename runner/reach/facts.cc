@@ -15,16 +15,47 @@ namespace runner::reach {
 namespace {
 
 // capabilities(7), in the order of their numbers.
-constexpr std::array kCapabilities{
-    "chown",          "dac_override", "dac_read_search", "fowner",       "fsetid",
-    "kill",           "setgid",       "setuid",          "setpcap",      "linux_immutable",
-    "net_bind_service", "net_broadcast", "net_admin",    "net_raw",      "ipc_lock",
-    "ipc_owner",      "sys_module",   "sys_rawio",       "sys_chroot",   "sys_ptrace",
-    "sys_pacct",      "sys_admin",    "sys_boot",        "sys_nice",     "sys_resource",
-    "sys_time",       "sys_tty_config", "mknod",         "lease",        "audit_write",
-    "audit_control",  "setfcap",      "mac_override",    "mac_admin",    "syslog",
-    "wake_alarm",     "block_suspend", "audit_read",     "perfmon",      "bpf",
-    "checkpoint_restore"};
+constexpr std::array kCapabilities{"chown",
+                                   "dac_override",
+                                   "dac_read_search",
+                                   "fowner",
+                                   "fsetid",
+                                   "kill",
+                                   "setgid",
+                                   "setuid",
+                                   "setpcap",
+                                   "linux_immutable",
+                                   "net_bind_service",
+                                   "net_broadcast",
+                                   "net_admin",
+                                   "net_raw",
+                                   "ipc_lock",
+                                   "ipc_owner",
+                                   "sys_module",
+                                   "sys_rawio",
+                                   "sys_chroot",
+                                   "sys_ptrace",
+                                   "sys_pacct",
+                                   "sys_admin",
+                                   "sys_boot",
+                                   "sys_nice",
+                                   "sys_resource",
+                                   "sys_time",
+                                   "sys_tty_config",
+                                   "mknod",
+                                   "lease",
+                                   "audit_write",
+                                   "audit_control",
+                                   "setfcap",
+                                   "mac_override",
+                                   "mac_admin",
+                                   "syslog",
+                                   "wake_alarm",
+                                   "block_suspend",
+                                   "audit_read",
+                                   "perfmon",
+                                   "bpf",
+                                   "checkpoint_restore"};
 
 std::string capability(int number) {
   const auto index = static_cast<std::size_t>(number);
@@ -154,13 +185,20 @@ void add_sockets(Surface& surface, const Facts& inside) {
 // Those that are the same outside are not the sandbox's doing.
 void add_limits(Surface& surface, const Facts& inside, const Facts& outside) {
   static const std::map<std::string, std::pair<const char*, std::uint64_t>> kUnits{
-      {"core_file", {"bytes", 1}},      {"open_files", {"count", 1}},
-      {"file_size", {"bytes", 1}},      {"cpu_time_each", {"ms", 1000}},
-      {"stack", {"bytes", 1}},          {"locked_memory", {"bytes", 1}},
-      {"message_queues", {"bytes", 1}}, {"pending_signals", {"count", 1}},
-      {"realtime_priority", {"count", 1}}, {"nice", {"count", 1}},
-      {"realtime_time", {"us", 1}},     {"processes_of_user", {"count", 1}},
-      {"data_memory", {"bytes", 1}},    {"address_space", {"bytes", 1}}};
+      {"core_file", {"bytes", 1}},
+      {"open_files", {"count", 1}},
+      {"file_size", {"bytes", 1}},
+      {"cpu_time_each", {"ms", 1000}},
+      {"stack", {"bytes", 1}},
+      {"locked_memory", {"bytes", 1}},
+      {"message_queues", {"bytes", 1}},
+      {"pending_signals", {"count", 1}},
+      {"realtime_priority", {"count", 1}},
+      {"nice", {"count", 1}},
+      {"realtime_time", {"us", 1}},
+      {"processes_of_user", {"count", 1}},
+      {"data_memory", {"bytes", 1}},
+      {"address_space", {"bytes", 1}}};
   std::map<std::string, std::string> of_outside;
   const auto [first_outside, last_outside] = outside.equal_range("limit");
   for (auto it = first_outside; it != last_outside; ++it) {
@@ -198,8 +236,8 @@ void add_namespaces(Surface& surface, const Facts& inside, const Facts& outside)
 }
 
 void add_capabilities(Surface& surface, const Facts& inside) {
-  for (const auto& [key, list] : {std::pair("effective", &surface.effective),
-                                  std::pair("bounding", &surface.bounding)}) {
+  for (const auto& [key, list] :
+       {std::pair("effective", &surface.effective), std::pair("bounding", &surface.bounding)}) {
     const auto [begin, end] = inside.equal_range(key);
     for (auto it = begin; it != end; ++it) {
       if (!it->second.empty()) list->push_back(capability(number(it->second[0])));

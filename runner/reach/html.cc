@@ -45,11 +45,12 @@ std::string head(const Comparison& c) {
          " &middot; Sandglass</title>\n<meta name=\"viewport\" content=\"width=device-width, "
          "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
          "<link rel=\"icon\" href=\"data:,\">\n<style>" +
-         html::kStyle + "</style></head>\n<body>\n<header><p class=\"eyebrow\">Sandglass &middot; "
-         "what code can reach</p>\n<h1><span class=\"a\">" + name_of(c.a) +
-         "</span> <span class=\"against\">against</span> <span class=\"b\">" + name_of(c.b) +
-         "</span></h1>\n<p class=\"lede\">" + escaped(compare_summary(c)) + "</p>\n" + bars(c) +
-         "</header>\n<main>\n";
+         html::kStyle +
+         "</style></head>\n<body>\n<header><p class=\"eyebrow\">Sandglass &middot; "
+         "what code can reach</p>\n<h1><span class=\"a\">" +
+         name_of(c.a) + "</span> <span class=\"against\">against</span> <span class=\"b\">" +
+         name_of(c.b) + "</span></h1>\n<p class=\"lede\">" + escaped(compare_summary(c)) +
+         "</p>\n" + bars(c) + "</header>\n<main>\n";
 }
 
 std::string probes(const Comparison& c) {

@@ -24,8 +24,8 @@ std::string shape(Standing standing, std::size_t x, std::size_t y) {
            "\"/>";
   };
   const auto circle = [&](const char* kind, const char* radius) {
-    return std::string("<circle class=\"") + kind + "\" cx=\"" + cx + "\" cy=\"" + cy +
-           "\" r=\"" + radius + "\"/>";
+    return std::string("<circle class=\"") + kind + "\" cx=\"" + cx + "\" cy=\"" + cy + "\" r=\"" +
+           radius + "\"/>";
   };
   switch (standing) {
     case Standing::kBoth:
@@ -82,8 +82,7 @@ std::string spoken(const Comparison& comparison, const std::string& name, const 
 }
 
 // Differences first: their number is seen before it is read.
-std::string figure(const Comparison& comparison, const std::string& name,
-                   std::vector<Cell> cells) {
+std::string figure(const Comparison& comparison, const std::string& name, std::vector<Cell> cells) {
   const auto place = [](const Cell& cell) {
     return std::find(kAll.begin(), kAll.end(), cell.standing);
   };
@@ -92,7 +91,8 @@ std::string figure(const Comparison& comparison, const std::string& name,
   Tally counts;
   for (const Cell& cell : cells) counts.add(cell.standing);
   std::string figures;
-  if (counts.only_b > 0) figures += "<span class=\"b\">&#9632;&nbsp;" + number(counts.only_b) + "</span> ";
+  if (counts.only_b > 0)
+    figures += "<span class=\"b\">&#9632;&nbsp;" + number(counts.only_b) + "</span> ";
   if (counts.only_a > 0) {
     figures += "<span class=\"a\">&#9679;&nbsp;" + number(counts.only_a) + "</span> ";
   }
@@ -127,8 +127,8 @@ std::string cell_map(const std::vector<Cell>& cells, const std::string& label) {
                shape(cells[i].standing, i % kColumns * kPitch, i / kColumns * kPitch) + "</g>";
   }
   const std::size_t rows = (cells.size() + kColumns - 1) / kColumns;
-  return svg("class=\"map\" role=\"img\" aria-label=\"" + escaped(label) + "\"",
-             kColumns * kPitch, rows * kPitch, content);
+  return svg("class=\"map\" role=\"img\" aria-label=\"" + escaped(label) + "\"", kColumns * kPitch,
+             rows * kPitch, content);
 }
 
 std::string legend(const Comparison& comparison, const Tally& shown) {
@@ -136,8 +136,8 @@ std::string legend(const Comparison& comparison, const Tally& shown) {
   for (const Standing standing : kAll) {
     // What does not occur needs no explanation; what A alone leaves open would be missed.
     if (standing == Standing::kUnclear && shown.unclear == 0) continue;
-    items += "<li>" + svg("class=\"key\" aria-hidden=\"true\"", kPitch, kPitch,
-                          shape(standing, 0, 0)) +
+    items += "<li>" +
+             svg("class=\"key\" aria-hidden=\"true\"", kPitch, kPitch, shape(standing, 0, 0)) +
              escaped(standing_phrase(comparison, standing)) + "</li>";
   }
   return "<ul class=\"legend\">" + items + "</ul>\n";
@@ -167,8 +167,8 @@ std::string call_maps(const Comparison& comparison) {
     for (const CallPair& pair : comparison.calls) {
       if (pair.a.group != group) continue;
       std::string title = pair.a.name + ": " + standing_phrase(comparison, pair.standing);
-      for (const auto& [side, call] : {std::pair(&comparison.a, &pair.a),
-                                       std::pair(&comparison.b, &pair.b)}) {
+      for (const auto& [side, call] :
+           {std::pair(&comparison.a, &pair.a), std::pair(&comparison.b, &pair.b)}) {
         if (call->opening == Opening::kTested) {
           title += "; " + side->surface.subject + " tests its arguments";
         }

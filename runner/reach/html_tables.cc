@@ -20,8 +20,9 @@ std::string framed(const std::string& caption, const std::string& head, const st
 }
 
 std::string column(const std::string& text, const char* kind = "") {
-  return "<th scope=\"col\"" + (*kind == 0 ? std::string() : std::string(" class=\"") + kind + '"') +
-         ">" + escaped(text) + "</th>";
+  return "<th scope=\"col\"" +
+         (*kind == 0 ? std::string() : std::string(" class=\"") + kind + '"') + ">" +
+         escaped(text) + "</th>";
 }
 
 std::string subjects(const Comparison& comparison) {
@@ -61,8 +62,8 @@ std::string layers_text(const Stopped& stopped) {
 std::string verdict_cell(const std::optional<Row>& row, const Stopped& stopped) {
   std::string text = "not run";
   if (row) text = std::string(verdict_text(row->got.verdict));
-  std::string cell = std::string("<td class=\"") + verdict_class(row) + "\"><strong>" + text +
-                     "</strong>";
+  std::string cell =
+      std::string("<td class=\"") + verdict_class(row) + "\"><strong>" + text + "</strong>";
   if (const std::string by = layers_text(stopped); !by.empty()) {
     cell += "<span class=\"by\">by " + escaped(by) + "</span>";
   }
@@ -169,13 +170,11 @@ std::string probe_table(const Comparison& comparison) {
               escaped(category_text(p.category)) + "</th></tr>";
     }
     last = &p.category;
-    const bool differs =
-        pair.standing == Standing::kOnlyA || pair.standing == Standing::kOnlyB;
+    const bool differs = pair.standing == Standing::kOnlyA || pair.standing == Standing::kOnlyB;
     body += std::string("<tr id=\"probe-") + escaped(p.id) + "\"" +
             (differs ? " class=\"differs\"" : "") + "><th scope=\"row\"><code>" + escaped(p.id) +
-            "</code> " + escaped(p.name) +
-            (differs ? " <span class=\"mark\">differs</span>" : "") + "<small>" +
-            escaped(p.tries) + "</small><small class=\"source\">" + escaped(p.source) +
+            "</code> " + escaped(p.name) + (differs ? " <span class=\"mark\">differs</span>" : "") +
+            "<small>" + escaped(p.tries) + "</small><small class=\"source\">" + escaped(p.source) +
             "</small></th>" + verdict_cell(pair.a, pair.stopped_a) +
             verdict_cell(pair.b, pair.stopped_b) + "</tr>";
   }

@@ -72,8 +72,7 @@ Result<void> add_calls(Surface& surface, const Policy& policy, const SyscallTabl
   if (!tests) return tl::unexpected(tests.error());
   for (Call& call : *calls) {
     if (!jail::reaches(program, call.number)) continue;
-    call.opening =
-        jail::always_allows(program, call.number) ? Opening::kOpen : Opening::kTested;
+    call.opening = jail::always_allows(program, call.number) ? Opening::kOpen : Opening::kTested;
     const auto when = tests->find(call.number);
     if (call.opening == Opening::kTested && when != tests->end()) call.when = when->second;
   }

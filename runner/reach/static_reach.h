@@ -18,5 +18,4 @@ Result<Surface> static_reach(const policies::Policy& policy, const policies::Sys
 // Every x86-64 call with a name, each with its group, and all of one opening.
 Result<std::vector<Call>> all_calls(const policies::SyscallTable& table, Opening opening);
 
-
 }  // namespace runner::reach

@@ -72,10 +72,10 @@ struct Surface {
   std::string network;  // a sentence
   std::vector<Path> paths;
   std::vector<std::string> devices;
-  std::string processes;                 // which processes it sees: a sentence
-  std::vector<std::string> namespaces;   // of its own: "user", "mount", ...
-  std::vector<std::string> effective;    // capabilities; empty: none
-  std::vector<std::string> bounding;     // those that a program could still bring
+  std::string processes;                  // which processes it sees: a sentence
+  std::vector<std::string> namespaces;    // of its own: "user", "mount", ...
+  std::vector<std::string> effective;     // capabilities; empty: none
+  std::vector<std::string> bounding;      // those that a program could still bring
   std::optional<bool> no_new_privileges;  // absent: not known
   std::vector<Limit> limits;
   std::vector<std::string> notes;  // what could not be found out, and why

@@ -81,23 +81,22 @@ json::object surface_json(const Surface& surface) {
   for (const SocketFamily& family : surface.sockets) {
     sockets.emplace_back(json::object{{"family", family.family}, {"types", words(family.types)}});
   }
-  json::object object{
-      {"subject", to_utf8(surface.subject)},
-      {"origin", surface.origin == Origin::kPolicy ? "policy" : "measured"},
-      {"filter", surface.filter},
-      {"syscalls", syscalls(surface)},
-      {"acts", std::move(acts)},
-      {"sockets", std::move(sockets)},
-      {"network", surface.network},
-      {"paths", paths(surface)},
-      {"devices", words(surface.devices)},
-      {"processes", surface.processes},
-      {"namespaces", words(surface.namespaces)},
-      {"capabilities", json::object{{"effective", words(surface.effective)},
-                                    {"bounding", words(surface.bounding)}}},
-      {"no_new_privileges", nullptr},
-      {"limits", limits(surface)},
-      {"notes", words(surface.notes)}};
+  json::object object{{"subject", to_utf8(surface.subject)},
+                      {"origin", surface.origin == Origin::kPolicy ? "policy" : "measured"},
+                      {"filter", surface.filter},
+                      {"syscalls", syscalls(surface)},
+                      {"acts", std::move(acts)},
+                      {"sockets", std::move(sockets)},
+                      {"network", surface.network},
+                      {"paths", paths(surface)},
+                      {"devices", words(surface.devices)},
+                      {"processes", surface.processes},
+                      {"namespaces", words(surface.namespaces)},
+                      {"capabilities", json::object{{"effective", words(surface.effective)},
+                                                    {"bounding", words(surface.bounding)}}},
+                      {"no_new_privileges", nullptr},
+                      {"limits", limits(surface)},
+                      {"notes", words(surface.notes)}};
   if (surface.no_new_privileges) object["no_new_privileges"] = *surface.no_new_privileges;
   return object;
 }

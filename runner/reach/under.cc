@@ -61,8 +61,8 @@ Result<Said> run_bounded(const Outside& outside, const std::string& name,
   const auto folder = outside.work_folder(name);
   if (!folder) return tl::unexpected(folder.error());
   const auto all = bounded(outside, *folder, std::move(words));
-  auto said = all ? run_plainly(*all, environment(env), limit)
-                  : Result<Said>(tl::unexpected(all.error()));
+  auto said =
+      all ? run_plainly(*all, environment(env), limit) : Result<Said>(tl::unexpected(all.error()));
   outside.remove(*folder);
   return said;
 }
@@ -170,9 +170,9 @@ Result<Surface> measure_under(const Outside& outside_world, const std::vector<st
   const auto outside =
       run_bounded(outside_world, "facts-outside", {helper, "--facts", "all"}, {}, kFactsLimit);
   if (!outside) return tl::unexpected(outside.error());
-  const auto inside = run_bounded(outside_world, "facts-inside",
-                                  command_under(sandbox, helper, {helper, "--facts"}), {},
-                                  kFactsLimit);
+  const auto inside =
+      run_bounded(outside_world, "facts-inside",
+                  command_under(sandbox, helper, {helper, "--facts"}), {}, kFactsLimit);
   if (!inside) return tl::unexpected(inside.error());
   auto surface = surface_of_facts(inside->out, outside->out, std::move(calls));
   if (!surface) {

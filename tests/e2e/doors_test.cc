@@ -64,12 +64,10 @@ TEST_CASE("each probe of the door is refused, twice, and its containers are gone
   require_jails();
   const support::TempDir folder;
   write_tokens(folder);
-  const auto server =
-      serve({"--listen", "127.0.0.1:0", "--token-file", folder / "tokens"});
+  const auto server = serve({"--listen", "127.0.0.1:0", "--token-file", folder / "tokens"});
   const std::string url = url_of(*server);
   for (int round = 0; round < 2; ++round) {
-    const json::object report =
-        probe({"--server", url, "--token-file", folder / "tokens"});
+    const json::object report = probe({"--server", url, "--token-file", folder / "tokens"});
     CHECK(report.at("probes").as_array().size() == runner::reach::server_catalogue().size());
     check_all_blocked(report);
   }
@@ -146,8 +144,7 @@ TEST_CASE("a sandbox with a hole serves nobody beyond this machine") {
   for (const char* name : {"bin", "lib", "share/sandglass"}) fs::create_directories(folder / name);
   for (const char* program : {"sandglass", "sandglass-spawner"})
     fs::copy_file(built / "bin" / program, (folder / "bin/") + program);
-  fs::copy(built / "lib/sandglass", folder / "lib/sandglass",
-           fs::copy_options::recursive);
+  fs::copy(built / "lib/sandglass", folder / "lib/sandglass", fs::copy_options::recursive);
   fs::copy(built / "share/sandglass/policies", folder / "share/sandglass/policies",
            fs::copy_options::recursive);
   const std::string tight = folder / "share/sandglass/policies/tight.toml";

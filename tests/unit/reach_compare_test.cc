@@ -1,6 +1,5 @@
 // Two subjects side by side: real surfaces, made-up rows.
 #include <boost/json.hpp>
-
 #include <catch2/catch.hpp>
 
 #include "runner/reach/compare_json.h"
@@ -76,8 +75,7 @@ TEST_CASE("a probe stands where both verdicts put it") {
 TEST_CASE("what stopped a probe is said with where that is known from") {
   const Comparison c = tight_and_loose();
   CHECK(pair_of(c, kFork).stopped_a.evidence == Evidence::kAlone);
-  CHECK(pair_of(c, kFork).stopped_a.layers ==
-        std::vector<Layer>{Layer::kSeccomp, Layer::kRlimit});
+  CHECK(pair_of(c, kFork).stopped_a.layers == std::vector<Layer>{Layer::kSeccomp, Layer::kRlimit});
   CHECK(pair_of(c, kRead).stopped_a.evidence == Evidence::kExpected);
   // Nothing is declared for that side: the catalogue's layer would be a guess.
   CHECK(pair_of(c, kRead).stopped_b.evidence == Evidence::kNone);
@@ -133,7 +131,8 @@ TEST_CASE("two of the same differ in nothing") {
         "Nothing is open in tight alone. No probe was run: this is read off the filters.");
 }
 
-TEST_CASE("the page has each probe once, needs nothing from elsewhere and escapes what it is told") {
+TEST_CASE(
+    "the page has each probe once, needs nothing from elsewhere and escapes what it is told") {
   const std::string page = compare_html(tight_and_loose(), {"0.1", "Linux 6.1", "2026-11-30"});
   for (const char* id : {"f01", "p01", "i01", "k01", "n01"}) {
     INFO(id);

@@ -51,7 +51,8 @@ class Careless {
  private:
   void serve() {
     while (true) {
-      std::array<pollfd, 2> waits{pollfd{listener_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
+      std::array<pollfd, 2> waits{pollfd{listener_.get(), POLLIN, 0},
+                                  pollfd{stop_.get(), POLLIN, 0}};
       if (::poll(waits.data(), waits.size(), -1) < 0) continue;
       if (waits[1].revents != 0) return;
       const jail::Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -97,17 +98,31 @@ const std::vector<std::string> kTokens{"0000000000000000000000000000000000000000
 }  // namespace
 
 TEST_CASE("a server that lets everybody in is reached by each probe of who may come in") {
-  const Careless server(
-      success(R"({"id":"cntr_000000000000000000001","path":"/etc/cron.d/x"})",
-              "Access-Control-Allow-Origin: *\r\n"));
+  const Careless server(success(R"({"id":"cntr_000000000000000000001","path":"/etc/cron.d/x"})",
+                                "Access-Control-Allow-Origin: *\r\n"));
   Door door(server.address(), kTokens);
-  for (const char* name :
-       {"missing-token", "wrong-token", "empty-token", "token-cut-short", "basic-scheme",
-        "token-in-query", "other-clients-container", "other-clients-execute", "other-clients-files",
-        "other-clients-delete", "other-clients-interrupt", "other-clients-list",
-        "other-clients-file-copied", "guessed-id", "used-after-delete", "rebinding-host",
-        "two-hosts", "foreign-origin", "cors-for-all", "form-post", "get-executes",
-        "bare-headers"}) {
+  for (const char* name : {"missing-token",
+                           "wrong-token",
+                           "empty-token",
+                           "token-cut-short",
+                           "basic-scheme",
+                           "token-in-query",
+                           "other-clients-container",
+                           "other-clients-execute",
+                           "other-clients-files",
+                           "other-clients-delete",
+                           "other-clients-interrupt",
+                           "other-clients-list",
+                           "other-clients-file-copied",
+                           "guessed-id",
+                           "used-after-delete",
+                           "rebinding-host",
+                           "two-hosts",
+                           "foreign-origin",
+                           "cors-for-all",
+                           "form-post",
+                           "get-executes",
+                           "bare-headers"}) {
     INFO(name);
     CHECK(run(door_clients(), name, door).verdict == Verdict::kReached);
   }
@@ -116,9 +131,9 @@ TEST_CASE("a server that lets everybody in is reached by each probe of who may c
 TEST_CASE("a server that takes every request is reached by what is malformed or huge") {
   const Careless server(success("{}"));
   Door door(server.address(), {});
-  for (const char* name : {"two-lengths", "odd-lengths", "odd-encodings", "odd-lines", "not-http",
-                           "huge-header", "many-headers", "long-target", "announced-body",
-                           "large-json", "json-bombs"}) {
+  for (const char* name :
+       {"two-lengths", "odd-lengths", "odd-encodings", "odd-lines", "not-http", "huge-header",
+        "many-headers", "long-target", "announced-body", "large-json", "json-bombs"}) {
     INFO(name);
     const Observation seen = run(door_requests(), name, door);
     INFO(seen.detail);
@@ -149,8 +164,8 @@ TEST_CASE("forged results that are believed count as reached") {
       "{\"id\":\"cntr_1\",\"outcome\":\"ok\",\"execution_count\":2,\"state_preserved\":true,"
       "\"usage\":424242,\"a\":\n{\"type\":\"outcome\"},\"b\":\n{\"type\":\"outcome\"}}"));
   Door door(server.address(), {});
-  for (const char* name : {"forged-end", "forged-usage", "forged-lines", "raw-terminal-bytes",
-                           "interpreter-killed"}) {
+  for (const char* name :
+       {"forged-end", "forged-usage", "forged-lines", "raw-terminal-bytes", "interpreter-killed"}) {
     INFO(name);
     const Observation seen = run(door_streams(), name, door);
     INFO(seen.detail);

@@ -37,7 +37,8 @@ TEST_CASE("a sandbox without a filter leaves every call open") {
       "seccomp 0\nno_new_privileges 1\nnamespace user user:[9]\nnamespace net net:[2]\n"
       "effective 21\nbounding 21\nsocket AF_INET stream\nsocket AF_INET raw\nsocket AF_ALG "
       "seqpacket\nmount / ro,relatime overlay 0\nmount /tmp rw,nosuid,noexec tmpfs 1\n"
-      "mount /home rw ext4 1\nmount /proc rw proc 1\nlimit cpu_time_each 12\nlimit open_files 1024\nlimit stack "
+      "mount /home rw ext4 1\nmount /proc rw proc 1\nlimit cpu_time_each 12\nlimit open_files "
+      "1024\nlimit stack "
       "unlimited\nprocesses 3\ndevice /dev/null\nend facts\n",
       kOutside, calls());
   if (!surface) FAIL(surface.error().text);

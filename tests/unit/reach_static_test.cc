@@ -1,7 +1,6 @@
 // What can be read off a policy: counts, groups, acts, sockets, paths, limits. No process.
-#include <boost/json.hpp>
-
 #include <algorithm>
+#include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
 #include "jail/bpf.h"

@@ -1,5 +1,7 @@
 // What this process finds out about its own confinement, as lines "KEY VALUE...". It changes
 // nothing: each system call is tried with arguments that no call can use, in a child of its own.
+#include "runner/reach/helper/facts.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -14,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runner/reach/helper/facts.h"
 #include "runner/reach/helper/say.h"
 
 namespace reach {
@@ -25,21 +26,27 @@ struct Number {
   int value;
 };
 
-constexpr Number kLimits[] = {
-    {"core_file", RLIMIT_CORE},          {"open_files", RLIMIT_NOFILE},
-    {"file_size", RLIMIT_FSIZE},         {"cpu_time_each", RLIMIT_CPU},
-    {"stack", RLIMIT_STACK},             {"locked_memory", RLIMIT_MEMLOCK},
-    {"message_queues", RLIMIT_MSGQUEUE}, {"pending_signals", RLIMIT_SIGPENDING},
-    {"realtime_priority", RLIMIT_RTPRIO}, {"nice", RLIMIT_NICE},
-    {"realtime_time", RLIMIT_RTTIME},    {"processes_of_user", RLIMIT_NPROC},
-    {"data_memory", RLIMIT_DATA},        {"address_space", RLIMIT_AS}};
+constexpr Number kLimits[] = {{"core_file", RLIMIT_CORE},
+                              {"open_files", RLIMIT_NOFILE},
+                              {"file_size", RLIMIT_FSIZE},
+                              {"cpu_time_each", RLIMIT_CPU},
+                              {"stack", RLIMIT_STACK},
+                              {"locked_memory", RLIMIT_MEMLOCK},
+                              {"message_queues", RLIMIT_MSGQUEUE},
+                              {"pending_signals", RLIMIT_SIGPENDING},
+                              {"realtime_priority", RLIMIT_RTPRIO},
+                              {"nice", RLIMIT_NICE},
+                              {"realtime_time", RLIMIT_RTTIME},
+                              {"processes_of_user", RLIMIT_NPROC},
+                              {"data_memory", RLIMIT_DATA},
+                              {"address_space", RLIMIT_AS}};
 
 constexpr Number kFamilies[] = {
-    {"AF_UNIX", AF_UNIX},     {"AF_INET", AF_INET},   {"AF_INET6", AF_INET6},
-    {"AF_NETLINK", AF_NETLINK}, {"AF_PACKET", AF_PACKET}, {"AF_VSOCK", AF_VSOCK},
-    {"AF_ALG", AF_ALG},       {"AF_KEY", AF_KEY},     {"AF_XDP", AF_XDP},
-    {"AF_TIPC", AF_TIPC},     {"AF_CAN", AF_CAN},     {"AF_BLUETOOTH", AF_BLUETOOTH},
-    {"AF_RDS", AF_RDS},       {"AF_QIPCRTR", AF_QIPCRTR}};
+    {"AF_UNIX", AF_UNIX},       {"AF_INET", AF_INET},      {"AF_INET6", AF_INET6},
+    {"AF_NETLINK", AF_NETLINK}, {"AF_PACKET", AF_PACKET},  {"AF_VSOCK", AF_VSOCK},
+    {"AF_ALG", AF_ALG},         {"AF_KEY", AF_KEY},        {"AF_XDP", AF_XDP},
+    {"AF_TIPC", AF_TIPC},       {"AF_CAN", AF_CAN},        {"AF_BLUETOOTH", AF_BLUETOOTH},
+    {"AF_RDS", AF_RDS},         {"AF_QIPCRTR", AF_QIPCRTR}};
 constexpr Number kTypes[] = {{"stream", SOCK_STREAM},
                              {"datagram", SOCK_DGRAM},
                              {"seqpacket", SOCK_SEQPACKET},
