@@ -80,7 +80,7 @@ Result<void> Outside::files() {
   uid_ = ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(::getpid()) % kUids : ::geteuid();
   const auto helper_from = helper_path();
   if (!helper_from) return tl::unexpected(helper_from.error());
-  std::string name = "/var/tmp/sandglass-probe-XXXXXX";
+  std::string name = "/var/tmp/sandglass-probe-" + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp");
   folder_ = name;
   // Open to everybody: what keeps a probe out must be its sandbox.
