@@ -76,6 +76,8 @@ constexpr Probe kProbes[] = {
      {},
      std::nullopt,
      kOnlyLoose},
+    {"r23", "timers", "makes 3000 timers", "kernel memory class", Category::kResources, kRlimit,
+     kNever, By::kHelper, Room::kSmall},
 };
 
 }  // namespace

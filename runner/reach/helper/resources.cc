@@ -303,6 +303,20 @@ Said raise_limit() {
   return must_work(::setrlimit(RLIMIT_NOFILE, &more), "raising a hard limit");
 }
 
+// Each is memory of the kernel's, and a signal kept ready.
+Said timers() {
+  constexpr int kMany = 3000;
+  int made = 0;
+  timer_t timer{};
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGUSR1;
+  while (made < kMany && ::timer_create(CLOCK_MONOTONIC, &event, &timer) == 0) ++made;
+  const int error = errno;
+  return made == kMany ? reached("made %d timers", kMany)
+                       : blocked(error, "fewer than %d timers", kMany);
+}
+
 constexpr Entry kEntries[] = {
     {"r01", many_processes},
     {"r02", many_threads},
@@ -326,6 +340,7 @@ constexpr Entry kEntries[] = {
     {"r20", core},
     {"r21", raise_limit},
     {"r22", detached_segments},
+    {"r23", timers},
 };
 
 }  // namespace
