@@ -10,9 +10,11 @@
 namespace reach {
 namespace {
 
-Said said(bool is_reached, int error, const char* format, va_list args) {
+enum class Is { kReached, kBlocked };
+
+Said said(Is what, int error, const char* format, va_list args) {
   Said result;
-  result.reached = is_reached;
+  result.reached = what == Is::kReached;
   result.error = error;
   std::vsnprintf(result.text, sizeof result.text, format, args);
   return result;
@@ -74,7 +76,7 @@ int borrow() {
 Said reached(const char* format, ...) {
   va_list args;
   va_start(args, format);
-  const Said result = said(true, 0, format, args);
+  const Said result = said(Is::kReached, 0, format, args);
   va_end(args);
   return result;
 }
@@ -82,7 +84,7 @@ Said reached(const char* format, ...) {
 Said blocked(int error, const char* format, ...) {
   va_list args;
   va_start(args, format);
-  const Said result = said(false, error, format, args);
+  const Said result = said(Is::kBlocked, error, format, args);
   va_end(args);
   return result;
 }
