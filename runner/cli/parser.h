@@ -2,10 +2,15 @@
 // Main thread.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "policies/settings.h"
+#include "runner/error.h"
 
 namespace runner::cli {
 
@@ -25,6 +30,9 @@ class Parser {
   void repeated(const char* name, std::vector<std::string>& into, const char* help,
                 const char* type);
   void flag(const char* name, bool& into, const char* help);
+  // "--config FILE": a TOML file whose keys are the other options' names (policies/settings.h).
+  // What stands on the command line wins over it; of what may be repeated, both count.
+  void settings_file();
   // The first word that is no option, and all after it, are left for rest().
   void leave_rest();
 
@@ -37,12 +45,19 @@ class Parser {
   [[nodiscard]] std::vector<std::string> rest() const;
 
  private:
+  using Words = std::vector<std::string>;
+  enum class Takes : std::uint8_t { kOne, kSeveral, kNothing };
+
+  [[nodiscard]] Result<Words> with_settings(const Words& words) const;
+  [[nodiscard]] Result<Words> as_words(const policies::Setting& setting, const Words& words) const;
   [[nodiscard]] std::string empty_option(const std::vector<std::string>& words) const;
   [[nodiscard]] int refuse(const std::string& what, const std::vector<std::string>& words) const;
 
   struct App;
   std::unique_ptr<App> app_;
   const char* hint_ = nullptr;
+  std::map<std::string, Takes> options_;  // by name
+  std::optional<std::string> settings_;
 };
 
 }  // namespace runner::cli

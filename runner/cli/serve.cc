@@ -11,6 +11,7 @@
 #include "runner/cli/command.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
+#include "runner/cli/serve_notes.h"
 #include "runner/http/server.h"
 #include "runner/metrics.h"
 #include "runner/service_factory.h"
@@ -46,7 +47,8 @@ Result<std::vector<policies::Policy>> all_policies(const policies::Library& libr
 }
 
 wire::Capabilities capabilities(const std::vector<policies::Policy>& policies,
-                                const std::string& default_policy, jail::Bytes max_file) {
+                                const std::string& default_policy, jail::Bytes max_file,
+                                const std::vector<jail::Feature>& host) {
   wire::Capabilities result;
   result.version = SANDGLASS_VERSION;
   result.default_policy = default_policy;
@@ -56,7 +58,7 @@ wire::Capabilities capabilities(const std::vector<policies::Policy>& policies,
     for (const auto& entry : policy.interpreters) languages.insert(entry.first);
   }
   result.languages.assign(languages.begin(), languages.end());
-  for (const jail::Feature& feature : jail::inspect_host()) {
+  for (const jail::Feature& feature : host) {
     const char* here = feature.verdict == jail::Verdict::kPresent  ? "yes"
                        : feature.verdict == jail::Verdict::kAbsent ? "no"
                                                                    : "unknown";
@@ -101,12 +103,14 @@ int run(const http::Address& address, http::ServerOptions server_options,
   boost::asio::io_context loop(1);
   Metrics metrics;
   const auto service = make_service(loop, home, {options.policy_name(), &metrics});
-  server_options.capabilities_json =
-      wire::capabilities_json(capabilities(policies, options.policy_name(), service->max_file()));
+  const std::vector<jail::Feature> host = jail::inspect_host();
+  server_options.capabilities_json = wire::capabilities_json(
+      capabilities(policies, options.policy_name(), service->max_file(), host));
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
-  note("serving " + printable((*server)->address().text()) + " under the policy " +
-       printable(options.policy_name()));
+  const Serving serving{(*server)->address(), options.policy_name(),
+                        options.token_file.has_value()};
+  for (const std::string& line : serving_notes(serving, host)) note(line);
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
@@ -129,6 +133,7 @@ int serve_command(const Words& words) {
   parser.text("--policy", options.policy, "of containers that name none (standard)", "P");
   parser.repeated("--allow-host", options.allow_host,
                   "a name that requests on loopback may give as their Host", "NAME");
+  parser.settings_file();
   if (const auto code = parser.parse(words.ours)) return *code;
   const auto address = http::parse_address(options.listen.value_or("127.0.0.1:8611"));
   if (!address) return print_error(address.error());

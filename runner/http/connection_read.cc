@@ -81,8 +81,6 @@ void Connection::advance() {
     reader_.emplace();
   }
   if (phase_ == Phase::kHeader) {
-    // RFC 9112 section 2.2: an empty line before a request is to be ignored.
-    if (in_.starts_with("\r\n")) in_.erase(0, 2);
     in_.erase(0, reader_->feed(in_));
     if (reader_->state() == RequestReader::State::kBroken) return on_broken();
     if (reader_->state() != RequestReader::State::kHeader) on_head();

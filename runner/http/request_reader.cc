@@ -150,6 +150,11 @@ std::size_t RequestReader::feed(std::string_view bytes) {
   if (parser.phase != State::kHeader && parser.phase != State::kBody) return 0;
   Code error;
   std::size_t used = 0;
+  if (!parser.got_some()) {
+    // RFC 9112 section 2.2: empty lines before a request are to be ignored.
+    while (bytes.substr(used).starts_with("\r\n")) used += 2;
+    if (bytes.substr(used) == "\r") return used;  // half of one, perhaps
+  }
   while (used < bytes.size()) {
     const auto rest = bytes.substr(used);
     const std::size_t now = parser.put(boost::asio::buffer(rest.data(), rest.size()), error);

@@ -196,7 +196,9 @@ TEST_CASE("folders ten thousand deep: a bounded walk, and what was left is named
   require_jails();
   const Both both;
   Words args = payload({"--json", "--out", both.out}, {"makes_deep_folders", "/mnt/data", "10000"});
-  const Ran ran = run(Call{.args = args}, std::chrono::seconds(60));
+  Call call{.args = args};
+  call.patience = std::chrono::seconds(110);
+  const Ran ran = run(call, std::chrono::seconds(110));
   const json::object object = document(ran);
   CHECK(text(object, "outcome") == "ok");
   CHECK(contains(text(object, "stdout"), "depth 10000\n"));

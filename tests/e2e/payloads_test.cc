@@ -108,7 +108,8 @@ TEST_CASE("it fills memory, alone and by several") {
   if (text(alone, "outcome") == "out_of_memory") {
     CHECK(alone.at("exit_code") == 137);
   } else {
-    // Without a cgroup the kernel may refuse the process memory before a sample sees too much of it.
+    // Without a cgroup the kernel may refuse the process memory before a sample sees too much of
+    // it.
     CHECK_FALSE(counted(alone));
     CHECK(contains(text(alone, "stderr"), "MemoryError"));
     CHECK(text(alone, "outcome") == "exited");

@@ -185,10 +185,14 @@ TEST_CASE("pipelined requests are answered in order, one by one") {
 TEST_CASE("bytes one by one, and a client that closes its side and still reads") {
   ServerUnderTest server;
   Client client = server.client();
-  for (const char c : std::string("\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) {
-    client.send(std::string(1, c));
-  }
-  CHECK(client.read_response().status == 200);
+  const auto one_by_one = [](Client& to, const std::string& text) {
+    for (const char c : text) to.send(std::string(1, c));
+    return to.read_response().status;
+  };
+  CHECK(one_by_one(client, "\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") == 200);
+  // A header without a field ends with an empty line too; and no Host is no allowed Host.
+  Client other = server.client();
+  CHECK(one_by_one(other, "\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n") == 403);
   const std::string body = R"({"code":"print a"})";
   client.send(
       "POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

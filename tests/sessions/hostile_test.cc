@@ -136,7 +136,7 @@ TEST_CASE("a process that stays behind does not hold up the end, and dies with t
                  "os.getppid() != int(p) and int(p) not in (1, os.getpid())]")
             .value() == "[]");
   const Told forks = test.run(
-      id, Code{"import os, time\nfor i in range(300):\n  if os.fork() == 0: time.sleep(600)", 5s});
+      id, Code{"import os, time\nfor i in range(300):\n  if os.fork() == 0: time.sleep(600)", 25s});
   CHECK_FALSE(forks.raised.empty());
   test.run(id, "1");
   REQUIRE(test.service->remove("", id));

@@ -22,12 +22,13 @@ std::vector<pid_t> children_of(pid_t pid) {
 
 }  // namespace
 
-Served::Served() {
+Served::Served(const std::vector<std::string>& options) {
   support::Call call;
-  call.args = {"serve", "--listen", "127.0.0.1:0"};
+  call.args = {"serve"};
+  call.args.insert(call.args.end(), options.begin(), options.end());
   call.patience = 100s;
   child_ = std::make_unique<support::Child>(call, support::Child::Input::kHeld);
-  if (!child_->warns(" under the policy ", 10s)) FAIL("it does not serve: " << child_->err());
+  if (!child_->warns("sandglass: try: ", 20s)) FAIL("it does not serve: " << child_->err());
   const std::size_t at = child_->err().find(kSays) + kSays.size();
   address_ = *runner::http::parse_address(
       "127.0.0.1:" + child_->err().substr(at, 5).substr(0, child_->err().substr(at, 5).find(' ')));

@@ -17,7 +17,8 @@ using Json = boost::json::value;
 
 class Served {
  public:
-  Served();
+  // `options` follow "serve"; they must make it listen on 127.0.0.1.
+  explicit Served(const std::vector<std::string>& options = {"--listen", "127.0.0.1:0"});
   [[nodiscard]] Client client() const;
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
   [[nodiscard]] support::Child& child() { return *child_; }

@@ -7,6 +7,7 @@ sandglass_test(unit_policies LABEL unit LIBS policies jail SOURCES
   policies_narrow_test.cc
   policies_parse_test.cc
   policies_quantity_test.cc
+  policies_settings_test.cc
   policies_syscalls_test.cc
   policies_validate_test.cc)
 target_compile_definitions(unit_policies PRIVATE

@@ -24,7 +24,7 @@ namespace {
 class TempDir {
  public:
   TempDir() {
-    std::string name = (fs::temp_directory_path() / "sandglass-test-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "test-sandglass-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
