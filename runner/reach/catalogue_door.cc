@@ -26,7 +26,7 @@ constexpr Probe kProbes[] = {
      Category::kDoor, kSupervisor, kNever, By::kHost},
     {"h09", "fetch-deep", "leaves 400 nested folders", "snekbox depth test", Category::kDoor,
      kSupervisor, kNever, By::kHost},
-    {"h10", "fetch-many", "leaves 1000 files", "snekbox files_limit", Category::kDoor, kSupervisor,
+    {"h10", "fetch-many", "leaves 300 files", "snekbox files_limit", Category::kDoor, kSupervisor,
      kNever, By::kHost},
     {"h11", "fetch-odd-names",
      "leaves files whose names hold escapes, line breaks and broken UTF-8", "snekbox 5b606b1, 205",

@@ -62,7 +62,7 @@ constexpr Probe kProbes[] = {
     {"n27", "pass-descriptor", "passes a descriptor over a local socket", "SCM_RIGHTS class",
      Category::kNetwork, kSeccomp, kNotTight},
     {"n28", "family-high-bits",
-     "a family whose upper half the kernel ignores and a filter might not", "CVE-2019-10063",
+     "passes a family whose upper half the kernel ignores and a filter might not", "CVE-2019-10063",
      Category::kNetwork, kSeccomp, kNever},
 };
 

@@ -6,15 +6,33 @@ namespace {
 
 using enum Layer;
 
+// A session's program has the channel of its own session: what it writes there is taken for its
+// output (interpreters/README.md). Hence the last member of c01 and c03.
 constexpr Probe kProbes[] = {
-    {"c01", "inherited-descriptors", "finds descriptors beside the standard streams",
-     "CVE-2024-21626; CVE-2019-5736", Category::kProtocol, kSupervisor, kNever},
+    {"c01",
+     "inherited-descriptors",
+     "finds descriptors beside the standard streams",
+     "CVE-2024-21626; CVE-2019-5736",
+     Category::kProtocol,
+     kSupervisor,
+     kNever,
+     By::kHelper,
+     Room::kFull,
+     {},
+     kAlways},
     {"c02", "inherited-folder", "opens a file outside by way of an inherited folder",
      "CVE-2024-21626", Category::kProtocol, kSupervisor, kNever},
-    {"c03", "forged-frames",
+    {"c03",
+     "forged-frames",
      "writes a frame of ours to every descriptor beside the standard streams",
-     "peers B13 (control apart from code); dify RESULT markers", Category::kProtocol, kSupervisor,
-     kNever},
+     "peers B13 (control apart from code); dify RESULT markers",
+     Category::kProtocol,
+     kSupervisor,
+     kNever,
+     By::kHelper,
+     Room::kFull,
+     {},
+     kAlways},
     {"c04", "stream-flags", "makes the shared stdout not block", "shared open file class",
      Category::kProtocol, kNone, kAlways},
     {"c05", "standard-input", "reads our caller's standard input", "deer-flow 3864",

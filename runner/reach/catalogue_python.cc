@@ -100,8 +100,7 @@ constexpr Expected kPrototypes{kB, kR, kR};
 constexpr Probe make(std::string_view id, std::string_view name, std::string_view tries,
                      std::string_view source, Category category, Layer layer,
                      std::string_view code) {
-  return {id,     name,        tries,       source, category,     layer,
-          kNever, By::kPython, Room::kFull, code,   std::nullopt, Twice::kNo};
+  return {id, name, tries, source, category, layer, kNever, By::kPython, Room::kFull, code};
 }
 
 constexpr Probe pair(std::string_view id, std::string_view name, std::string_view tries,
@@ -140,13 +139,13 @@ constexpr Probe kProbes[] = {
          "Cursor CVE-2026-22708; dify-sandbox 27", Category::kProtocol, kSupervisor, kLoader),
     make("f55", "poison-modules", "puts a module where others will import it",
          "session poisoning class; SandboxEval 29", Category::kFiles, kMount, kModules),
-    pair("i30", "hash-seed", "two sandboxes share the seed of hash()", "oCERT-2011-003", kHash,
-         kPrototypes),
-    pair("i31", "random-state", "two sandboxes draw the same random numbers",
+    pair("i30", "hash-seed", "shares the seed of hash() with another sandbox", "oCERT-2011-003",
+         kHash, kPrototypes),
+    pair("i31", "random-state", "draws the same random numbers as another sandbox",
          "numpy 9650; sagecell 214; passenger 219", kRandom),
-    pair("i32", "names-and-ids", "two sandboxes draw the same temporary names and UUIDs",
+    pair("i32", "names-and-ids", "draws the same temporary names and UUIDs as another sandbox",
          "sagecell 214", kNames),
-    pair("i33", "address-layout", "two sandboxes have the same addresses",
+    pair("i33", "address-layout", "has the same addresses as another sandbox",
          "zygote class (Android's)", kLayout, kPrototypes),
     pair("i34", "state-of-others", "sees what another sandbox left in a module",
          "openbkn 451 (pooled workspace)", kPlanted),

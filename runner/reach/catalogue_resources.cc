@@ -6,6 +6,8 @@ namespace {
 
 using enum Layer;
 
+// Where no cgroup counts, memory that belongs to no process (loose allows it) is not limited: the
+// spawner adds up what processes have. The last member of r05 and r22 says so.
 constexpr Probe kProbes[] = {
     {"r01", "many-processes", "starts 64 processes at once",
      "SandboxEval 45; snekbox fork bomb test", Category::kResources, kCgroup, kNever, By::kHelper,
@@ -14,11 +16,21 @@ constexpr Probe kProbes[] = {
      kCgroup, kNever, By::kHelper, Room::kSmall},
     {"r03", "memory", "fills 160 MiB of memory", "SandboxEval 45; snekbox memory test",
      Category::kResources, kCgroup, kNever, By::kHelper, Room::kSmall},
-    {"r04", "memory-of-several", "four processes fill 160 MiB together",
+    {"r04", "memory-of-several", "lets four processes fill 160 MiB together",
      "limits per process only: snekbox 125", Category::kResources, kCgroup, kNever, By::kHelper,
      Room::kSmall},
-    {"r05", "memory-file", "fills 160 MiB of a memory file", "tmpfs accounting class",
-     Category::kResources, kCgroup, kNever, By::kHelper, Room::kSmall},
+    {"r05",
+     "memory-file",
+     "fills 160 MiB of a memory file",
+     "tmpfs accounting class",
+     Category::kResources,
+     kCgroup,
+     kNever,
+     By::kHelper,
+     Room::kSmall,
+     {},
+     std::nullopt,
+     kOnlyLoose},
     {"r06", "pipe-buffers", "fills 40 MiB of pipe buffers", "kernel memory class",
      Category::kResources, kRlimit, kNever, By::kHelper, Room::kSmall},
     {"r07", "fill-workdir", "writes 16 MiB to the working folder", "SandboxEval 47 (disk); snekbox",
@@ -37,7 +49,7 @@ constexpr Probe kProbes[] = {
      Category::kResources, kSupervisor, kNever, By::kHelper, Room::kSmall},
     {"r14", "burn", "uses more processor time than allowed", "SandboxEval 45", Category::kResources,
      kRlimit, kNever, By::kHelper, Room::kSmall},
-    {"r15", "burn-by-several", "four processes use more processor time than allowed together",
+    {"r15", "burn-by-several", "lets four processes use more processor time together than allowed",
      "limits per process only", Category::kResources, kCgroup, kNever, By::kHelper, Room::kSmall},
     {"r16", "flood-stdout", "writes 4 MiB to stdout", "snekbox 81; SandboxEval 46",
      Category::kResources, kSupervisor, kNever, By::kHelper, Room::kSmall},
@@ -52,6 +64,20 @@ constexpr Probe kProbes[] = {
      Room::kSmall},
     {"r21", "raise-limit", "raises a hard limit", "isolate 6f21daf", Category::kResources,
      kCapability, kNever, By::kHelper, Room::kSmall},
+    {"r22",
+     "detached-segments",
+     "leaves 160 MiB in segments that no process has attached",
+     "shared memory accounting class",
+     Category::kResources,
+     kCgroup,
+     kNever,
+     By::kHelper,
+     Room::kSmall,
+     {},
+     std::nullopt,
+     kOnlyLoose},
+    {"r23", "timers", "makes 3000 timers", "kernel memory class", Category::kResources, kRlimit,
+     kNever, By::kHelper, Room::kSmall},
 };
 
 }  // namespace

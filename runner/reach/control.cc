@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{25};
+constexpr std::chrono::seconds kPatience{50};
 constexpr std::size_t kKept = std::size_t{64} << 10U;
 constexpr int kPlanFd = 700;  // beyond what probes look at
 constexpr int kHelperFd = 701;
@@ -229,8 +229,7 @@ Answer Control::run_behind(const Attempt& attempt, const std::vector<Layer>& lay
   if (spawned.error == 0) {
     read_both(*streams, answer);
     finish(spawned.pid, answer);
-    if (layers.empty() && WIFEXITED(answer.wait_status) &&
-        WEXITSTATUS(answer.wait_status) == kMemoryExit)
+    if (WIFEXITED(answer.wait_status) && WEXITSTATUS(answer.wait_status) == kMemoryExit)
       answer.ended_by = Layer::kCgroup;  // who goes by exit codes takes it for that
     if (probe.by == By::kHost) answer.leaked = fetch_carelessly(*folder);
   } else {

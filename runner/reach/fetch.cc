@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMost = std::size_t{1} << 20U;  // bytes read of one entry
-constexpr std::uint64_t kManyFiles = 500;
+constexpr std::uint64_t kManyFiles = 200;
 constexpr std::uint64_t kHugeFile = std::uint64_t{64} << 20U;
 
 std::string beginning_of(int fd) {

@@ -30,7 +30,7 @@ policies::Wish small_wish(const policies::Policy& policy) {
   wish.memory = std::min(l.memory, jail::mib(96));
   wish.processes = std::min<std::uint64_t>(l.processes, 24);
   wish.wall_time = std::min(l.wall_time, jail::Millis(2000));
-  wish.cpu_time = std::min(l.cpu_time, jail::Millis(1000));
+  wish.cpu_time = std::min(l.cpu_time, jail::Millis(500));
   wish.output = std::min(l.output, jail::kib(64));
   wish.workdir_size = std::min(policy.files.workdir.size, jail::mib(4));
   return wish;
@@ -101,7 +101,7 @@ class JailSubject final : public Subject {
     return probe.by != By::kPython || plans_.full.policy.interpreters.contains("python");
   }
   std::optional<Verdict> expected(const Probe& probe) const override {
-    return plans_.expected(probe, mode());
+    return plans_.expected(probe, mode(), launcher_.hello().value_or(jail::Hello{}).memory);
   }
 
   Answer run(const Attempt& attempt) override {
@@ -185,8 +185,11 @@ class JailSubject final : public Subject {
 
 }  // namespace
 
-std::optional<Verdict> JailPlans::expected(const Probe& probe, std::string_view mode) const {
-  const auto verdict = expected_under(probe, declared.empty() ? "loose" : declared, mode);
+std::optional<Verdict> JailPlans::expected(const Probe& probe, std::string_view mode,
+                                           jail::Enforcer memory) const {
+  const bool counted = memory == jail::Enforcer::kCgroupV2 || memory == jail::Enforcer::kCgroupV1;
+  const auto verdict = expected_under(probe, declared.empty() ? "loose" : declared, mode,
+                                      counted ? Memory::kCounted : Memory::kSampled);
   if (!shipped && verdict == Verdict::kReached) return std::nullopt;
   return verdict;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "jail/fd.h"
+#include "jail/client.h"
 #include "policies/load.h"
 #include "runner/error.h"
 #include "runner/reach/outside.h"
@@ -25,7 +25,9 @@ struct JailPlans {
 
   // What is declared: of a shipped policy its own, of another one that what its shipped ancestor
   // blocks is blocked; of one without, what `loose` blocks.
-  [[nodiscard]] std::optional<Verdict> expected(const Probe& probe, std::string_view mode) const;
+  // `memory`: who sees to it on this host.
+  [[nodiscard]] std::optional<Verdict> expected(const Probe& probe, std::string_view mode,
+                                                jail::Enforcer memory) const;
   [[nodiscard]] const Prepared& of(const Probe& probe) const {
     return probe.room == Room::kSmall ? small : full;
   }

@@ -219,6 +219,11 @@ std::string Outside::without_names(std::string text) const {
   replace_all(text, folder_, "<outside>");
   replace_all(text, fs::path(folder_).filename().string(), "<outside>");
   replace_all(text, "/proc/" + std::to_string(victim_), "/proc/<pid>");
+  const std::string own = "<outside>/own-";
+  for (std::size_t at = 0; (at = text.find(own, at)) != std::string::npos; ++at) {
+    const std::size_t end = text.find_first_of(" :,", at);
+    text.replace(at, end == std::string::npos ? end : end - at, "<outside>/own");
+  }
   return text;
 }
 

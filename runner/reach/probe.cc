@@ -106,8 +106,10 @@ const Probe* find_probe(std::string_view id_or_name) {
 }
 
 std::optional<Verdict> expected_under(const Probe& probe, std::string_view policy,
-                                      std::string_view mode) {
-  const Expected& expected = mode == "join" && probe.joined ? *probe.joined : probe.expected;
+                                      std::string_view mode, Memory memory) {
+  Expected expected = probe.expected;
+  if (mode == "join" && probe.joined) expected = *probe.joined;
+  if (memory == Memory::kSampled && probe.sampled) expected = *probe.sampled;
   if (policy == "tight") return expected.tight;
   if (policy == "standard") return expected.standard;
   if (policy == "loose") return expected.loose;

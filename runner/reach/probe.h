@@ -75,8 +75,9 @@ struct Probe {
   Expected expected;
   By by = By::kHelper;
   Room room = Room::kFull;
-  std::string_view code = {};           // kPython
-  std::optional<Expected> joined = {};  // in a session that joins, where that differs
+  std::string_view code = {};            // kPython
+  std::optional<Expected> joined = {};   // in a session that joins, where that differs
+  std::optional<Expected> sampled = {};  // on a host without cgroups, where that differs
   // Run twice, in two sandboxes: two lines "VALUE x" that are equal are REACHED.
   Twice twice = Twice::kNo;
 };
@@ -100,8 +101,13 @@ std::span<const Probe> catalogue();
 // Null for an unknown id or name.
 const Probe* find_probe(std::string_view id_or_name);
 
+// Who sees to the memory of all processes together: a cgroup, or the spawner, which looks at what
+// each process has.
+enum class Memory : std::uint8_t { kCounted, kSampled };
+
 // Of the shipped policies, in the mode "exec" or "join"; nullopt for another policy.
 std::optional<Verdict> expected_under(const Probe& probe, std::string_view policy,
-                                      std::string_view mode = "exec");
+                                      std::string_view mode = "exec",
+                                      Memory memory = Memory::kCounted);
 
 }  // namespace runner::reach

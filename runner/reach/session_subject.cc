@@ -158,7 +158,7 @@ class SessionSubject final : public Subject {
   }
 
   std::optional<Verdict> expected(const Probe& probe) const override {
-    return plans_.expected(probe, mode());
+    return plans_.expected(probe, mode(), launcher_.hello().value_or(jail::Hello{}).memory);
   }
 
   Answer run(const Attempt& attempt) override {

@@ -59,7 +59,7 @@ class Run {
     std::stable_partition(order_.begin(), order_.end(),
                           [&](std::size_t i) { return probes[i]->room == Room::kSmall; });
     unsigned threads = options_.parallel;
-    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency()) + 2;
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency()) + 4;
     std::vector<std::thread> pool;
     for (unsigned i = 0; i < threads; ++i) pool.emplace_back([&] { work(probes); });
     for (std::thread& thread : pool) thread.join();
@@ -87,8 +87,8 @@ class Run {
   Row row(const Probe& probe) {
     Row row;
     row.probe = &probe;
-    row.expected = subject_.expected(probe);
     row.got = observe(subject_, probe, &row.seen);
+    row.expected = subject_.expected(probe);  // some are known once something has run
     if (control_ == nullptr) return row;
     row.control = observe(*control_, probe, nullptr);
     if (options_.whys == Whys::kYes && row.got.verdict == Verdict::kBlocked && row.is_proven())

@@ -19,7 +19,7 @@ enum class Whys : std::uint8_t { kNo, kYes };
 struct SuiteOptions {
   std::vector<std::string> only;            // ids or names; empty: all
   std::vector<Category> categories;         // empty: all
-  unsigned parallel = 0;                    // 0: as many as there are processors, and two more
+  unsigned parallel = 0;                    // 0: as many as there are processors, and four more
   Whys whys = Whys::kNo;                    // find out which layers stop what is blocked
   const std::atomic<bool>* stop = nullptr;  // set by a signal: no further probe is started
   // Called after each probe, from any of the suite's threads, one at a time.

@@ -71,11 +71,11 @@ Said deep() {
 
 Said many() {
   char name[32];
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     std::snprintf(name, sizeof name, "file-%03d.txt", i);
     if (!write_file(name, "x")) return blocked(errno, "could not create file %d", i);
   }
-  return reached("planted 1000 files");
+  return reached("planted 300 files");
 }
 
 // A terminal's escapes, a line break and broken UTF-8 in names.

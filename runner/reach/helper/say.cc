@@ -10,14 +10,18 @@
 namespace reach {
 namespace {
 
-Said said(bool is_reached, int error, const char* format, va_list args) {
+enum class Is { kReached, kBlocked };
+
+Said said(Is what, int error, const char* format, va_list args) {
   Said result;
-  result.reached = is_reached;
+  result.reached = what == Is::kReached;
   result.error = error;
   std::vsnprintf(result.text, sizeof result.text, format, args);
   return result;
 }
 
+// Without a map the namespace's owner has all capabilities in it all the same, but no name for
+// itself: a sandbox that hides /proc does not stop this.
 bool map_ids() {
   char map[64];
   const unsigned uid = ::getuid();
@@ -25,10 +29,10 @@ bool map_ids() {
   if (::unshare(CLONE_NEWUSER) != 0) return false;
   write_file("/proc/self/setgroups", "deny");
   std::snprintf(map, sizeof map, "0 %u 1", uid);
-  const bool mapped = write_file("/proc/self/uid_map", map);
+  write_file("/proc/self/uid_map", map);
   std::snprintf(map, sizeof map, "0 %u 1", gid);
   write_file("/proc/self/gid_map", map);
-  return mapped;
+  return true;
 }
 
 // Without a child: what `before` and `act` change of this process stays changed.
@@ -72,7 +76,7 @@ int borrow() {
 Said reached(const char* format, ...) {
   va_list args;
   va_start(args, format);
-  const Said result = said(true, 0, format, args);
+  const Said result = said(Is::kReached, 0, format, args);
   va_end(args);
   return result;
 }
@@ -80,7 +84,7 @@ Said reached(const char* format, ...) {
 Said blocked(int error, const char* format, ...) {
   va_list args;
   va_start(args, format);
-  const Said result = said(false, error, format, args);
+  const Said result = said(Is::kBlocked, error, format, args);
   va_end(args);
   return result;
 }

@@ -75,8 +75,8 @@ struct Wanted {
 // Whatever the program does, it ends: by itself, or by these. One that only waits ends with its
 // input.
 void bound(const Wanted& wanted) {
-  if (!wanted.has("waits")) ::alarm(20);
-  const rlimit cpu{10, 12};
+  if (!wanted.has("waits")) ::alarm(40);
+  const rlimit cpu{20, 22};
   ::setrlimit(RLIMIT_CPU, &cpu);
   rlimit core{};
   ::getrlimit(RLIMIT_CORE, &core);
