@@ -99,6 +99,7 @@ bool lets_through(std::span<const sock_filter> program, const char* call, const 
 
 std::vector<Act> acts_under(std::span<const sock_filter> program) {
   std::vector<Act> acts;
+  acts.reserve(kAsked.size());
   for (const Asked& asked : kAsked) {
     acts.push_back(
         {asked.name, asked.call,
@@ -123,6 +124,7 @@ std::vector<SocketFamily> sockets_under(std::span<const sock_filter> program) {
 
 std::vector<Act> all_acts(Opening opening) {
   std::vector<Act> acts;
+  acts.reserve(kAsked.size());
   for (const Asked& asked : kAsked) acts.push_back({asked.name, asked.call, opening});
   return acts;
 }

@@ -153,6 +153,7 @@ std::vector<std::string> groups_of(const std::vector<CallPair>& calls) {
   std::map<int, std::string> by_rank;
   for (const CallPair& pair : calls) by_rank[pair.a.group_rank] = pair.a.group;
   std::vector<std::string> names;
+  names.reserve(by_rank.size());
   for (const auto& [rank, name] : by_rank) names.push_back(name);
   return names;
 }

@@ -48,6 +48,9 @@ class Text {
     probes(Standing::kOnlyB, "stopped by " + a_ + ", reached in " + b_);
     probes(Standing::kOnlyA, "reached in " + a_ + ", stopped by " + b_);
     probes(Standing::kUnclear, "without an answer on one side");
+    if (expected_) {
+      out_ += "? is the layer that the catalogue expects; --why tries each layer alone\n\n";
+    }
     calls(Standing::kOnlyB, "system calls that only " + b_ + " leaves open");
     calls(Standing::kOnlyA, "system calls that only " + a_ + " leaves open");
     lines("what it can ask for", act_lines(c_));
@@ -88,8 +91,9 @@ class Text {
            std::to_string(side.report->rows.size());
   }
 
-  static std::string stopper(const Stopped& stopped) {
+  std::string stopper(const Stopped& stopped) {
     std::string text;
+    expected_ = expected_ || stopped.evidence == Evidence::kExpected;
     for (const Layer layer : stopped.layers) {
       text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
     }
@@ -161,6 +165,7 @@ class Text {
   std::string a_;
   std::string b_;
   std::string out_;
+  bool expected_ = false;  // something was shown that was not found out
 };
 
 std::string counted(std::size_t n, const char* thing) {

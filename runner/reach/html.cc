@@ -32,9 +32,12 @@ std::string bars(const Comparison& c) {
                      bar(c.a, "a", reachable(c.a), c.calls.size()) +
                      bar(c.b, "b", reachable(c.b), c.calls.size()) + "</div>";
   if (c.a.report && c.b.report) {
-    text += "<div><h2>Probes that reach <small>of " + std::to_string(c.probes.size()) +
-            "</small></h2>" + bar(c.a, "a", count(*c.a.report).reached, c.probes.size()) +
-            bar(c.b, "b", count(*c.b.report).reached, c.probes.size()) + "</div>";
+    const std::size_t of_a = c.a.report->rows.size();
+    const std::size_t of_b = c.b.report->rows.size();
+    text += "<div><h2>Probes that reach <small>of " + std::to_string(of_a) +
+            (of_a == of_b ? "" : " and " + std::to_string(of_b) + " that were tried") +
+            "</small></h2>" + bar(c.a, "a", count(*c.a.report).reached, of_a) +
+            bar(c.b, "b", count(*c.b.report).reached, of_b) + "</div>";
   }
   return text + "</div>\n";
 }
