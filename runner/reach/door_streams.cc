@@ -131,7 +131,7 @@ Observation output_flood(Door& door) {
   const std::string id = door.container();
   if (id.empty()) return unclear("no container could be made");
   const Reply reply =
-      door.run(id, "import os\nb = b'x' * 65536\nfor _ in range(4096): os.write(1, b)");
+      door.run(id, "import os\nb = b'x' * 65536\nfor _ in range(1024): os.write(1, b)");
   constexpr std::size_t kLarge = std::size_t{32} << 20U;
   if (reply.all.size() > kLarge) return reached(std::to_string(reply.all.size()) + " bytes");
   if (reply.status == 0) return unclear("no reply");
@@ -185,7 +185,7 @@ constexpr std::array kProbes{
          "response splitting, CWE-113", forged_events),
     door("d76", "raw-terminal-bytes", "prints escape sequences and bytes that are not UTF-8",
          "terminal injection, CWE-150", raw_bytes),
-    door("d77", "output-flood", "prints a quarter of a gigabyte", "CWE-770", output_flood),
+    door("d77", "output-flood", "prints 64 megabytes", "CWE-770", output_flood),
     door("d78", "unread-stream", "streams sixty megabytes to a client that does not read",
          "slow read", unread_stream),
     door("d79", "interpreter-killed", "ends its interpreter and claims to be alive",
