@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -52,6 +53,32 @@ bool bind_unix(const jail::Fd& socket, const std::string& name) {
   return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at), size) == 0;
 }
 
+constexpr std::string_view kPrefix = "sandglass-probe-";
+
+// Of a run that was killed before it could tidy up: ours, its process is gone (from here, that is:
+// it may live in another pid namespace), and nobody holds the folder.
+bool is_stale(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) return false;
+  const long pid = std::strtol(name.c_str() + kPrefix.size(), nullptr, 10);
+  const jail::Fd folder(
+      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  struct stat st {};
+  if (pid <= 0 || ::fstat(folder.get(), &st) != 0 || st.st_uid != ::geteuid()) return false;
+  if (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH) return false;
+  return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+void sweep_stale() {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/var/tmp", error)) {
+    if (!is_stale(entry.path())) continue;
+    std::error_code ignored;
+    fs::remove_all(entry.path(), ignored);
+    ::unlink(("/tmp/" + entry.path().filename().string()).c_str());
+  }
+}
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   if (from.empty()) return;
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -80,9 +107,12 @@ Result<void> Outside::files() {
   uid_ = ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(::getpid()) % kUids : ::geteuid();
   const auto helper_from = helper_path();
   if (!helper_from) return tl::unexpected(helper_from.error());
-  std::string name = "/var/tmp/sandglass-probe-" + std::to_string(::getpid()) + "-XXXXXX";
+  sweep_stale();
+  std::string name = "/var/tmp/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp");
   folder_ = name;
+  held_ = jail::Fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!held_.valid() || ::flock(held_.get(), LOCK_SH) != 0) return host(folder_);
   // Open to everybody: what keeps a probe out must be its sandbox.
   if (::chmod(folder_.c_str(), 0777) != 0) return host(folder_);
   std::error_code error;

@@ -59,6 +59,7 @@ class Outside {
   Result<void> descriptors();
 
   std::string folder_;
+  jail::Fd held_;  // folder_, locked: it is in use
   std::string tmp_file_;
   std::string abstract_;
   std::string hostname_;

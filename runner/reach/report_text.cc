@@ -44,7 +44,9 @@ class Text {
     if (!row.why) return text.empty() ? "" : "  [seen: " + text + "]";
     if (list.empty()) return "  [by no layer alone]";
     const std::size_t n = list.size();
-    return "  [" + std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") + text + "]";
+    text = std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") + text;
+    if (!row.why->confirmed) text += "; without these, others together";
+    return "  [" + text + "]";
   }
 
   void section(Category category) {
@@ -91,6 +93,13 @@ class Text {
       text_ += "  " + std::to_string(layers) + ": " + std::to_string(probes) +
                (probes == 1 ? " probe" : " probes");
     text_ += "\n";
+    std::map<std::string_view, std::size_t> untried;
+    for (const Row& row : report_.rows)
+      if (row.why)
+        for (const Layer layer : row.why->untried) ++untried[layer_text(layer)];
+    for (const auto& [layer, probes] : untried)
+      text_ += "not tried alone: " + std::string(layer) + ", for " + std::to_string(probes) +
+               (probes == 1 ? " probe\n" : " probes\n");
   }
 
   void summary() {

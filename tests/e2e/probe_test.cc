@@ -220,6 +220,19 @@ TEST_CASE("an interrupt ends the suite, and what it had set up is gone") {
   CHECK(leftovers.found() == "");
 }
 
+TEST_CASE("what a killed run has left is gone with the next one") {
+  require_jails();
+  support::Child child({.args = {"probe", "--policy", "standard"}, .patience = kPatience});
+  for (int i = 0; i < 2000 && !has_outside(child.pid()); ++i) ::usleep(10'000);
+  REQUIRE(has_outside(child.pid()));
+  const pid_t pid = child.pid();
+  child.signal(SIGKILL);
+  CHECK(child.finish().code == -SIGKILL);
+  CHECK(has_outside(pid));
+  CHECK(run({"probe", "--only", "f01"}).code == 0);
+  CHECK_FALSE(has_outside(pid));
+}
+
 TEST_CASE("what cannot be probed is refused with a way to mend it") {
   const Ran unknown = run({"probe", "--only", "zzz"});
   CHECK(unknown.code == 125);

@@ -116,6 +116,11 @@ TEST_CASE("text names what is wrong, and how deep the defence is") {
   const std::string text =
       report_text(report({deep, row("f02", kR, kB), row("f13", kB, kB, kB)}), Colours::kOff);
   CHECK(contains(text, "[2 layers, each alone: mounts, Landlock]"));
+  Row open = row("f02", kB, kB);
+  open.why = Why{{Layer::kSeccomp}, {Layer::kMount}, false};
+  const std::string unsure = report_text(report({open}), Colours::kOff);
+  CHECK(contains(unsure, "[1 layer: seccomp; without these, others together]"));
+  CHECK(contains(unsure, "not tried alone: mounts, for 1 probe\n"));
   CHECK(contains(text, "f02 read-by-proc-root is reached, expected: blocked"));
   CHECK(contains(text, "[unproven: without a sandbox blocked too]"));
   CHECK(contains(text, "tight, by exec: 3 probes in 1.2s; 2 blocked, 1 reached, 0 inconclusive"));
