@@ -83,9 +83,11 @@ std::string refuses_honest_work(Door& door) {
 
 }  // namespace
 
-Observation reached(std::string detail) { return observation(Verdict::kReached, detail); }
-Observation blocked(std::string detail) { return observation(Verdict::kBlocked, detail); }
-Observation unclear(std::string detail) { return observation(Verdict::kInconclusive, detail); }
+Observation reached(const std::string& detail) { return observation(Verdict::kReached, detail); }
+Observation blocked(const std::string& detail) { return observation(Verdict::kBlocked, detail); }
+Observation unclear(const std::string& detail) {
+  return observation(Verdict::kInconclusive, detail);
+}
 
 Observation by_status(const Reply& reply) {
   const std::string status = "HTTP " + std::to_string(reply.status);
@@ -160,7 +162,7 @@ Reply Door::post(const std::string& target, const std::string& body) {
 }
 
 std::string Door::container() {
-  const std::string id = text_of(post("/v1/containers", R"({"name":"probe"})"), "id");
+  std::string id = text_of(post("/v1/containers", R"({"name":"probe"})"), "id");
   if (!id.empty()) containers_.push_back(id);
   return id;
 }

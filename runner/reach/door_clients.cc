@@ -75,10 +75,10 @@ Observation other_file_by_id(Door& door) {
       {.method = "POST", .target = "/v1/containers", .body = R"({"name":"o"})", .client = 1});
   const std::string other = text_of(theirs, "id");
   if (other.empty()) return unclear("the second client gets no container");
-  const Observation copied = by_status(door.ask({.method = "POST",
-                                                 .target = "/v1/containers/" + other + "/files",
-                                                 .body = R"({"file_id":")" + file + "\"}",
-                                                 .client = 1}));
+  Observation copied = by_status(door.ask({.method = "POST",
+                                           .target = "/v1/containers/" + other + "/files",
+                                           .body = R"({"file_id":")" + file + "\"}",
+                                           .client = 1}));
   (void)door.ask({.method = "DELETE", .target = "/v1/containers/" + other, .client = 1});
   return copied;
 }

@@ -47,10 +47,7 @@ Observation upload_absolute(Door& door) { return upload_named(door, "%2Fetc%2Fcr
 Observation upload_dot_only(Door& door) { return upload_named(door, "%2E%2E"); }
 Observation upload_backslash(Door& door) { return upload_named(door, "..%5C..%5Cx"); }
 
-Observation upload_nul(Door& door) {
-  const Observation seen = upload_named(door, "a.txt%00%2F..%2Fx");
-  return seen;
-}
+Observation upload_nul(Door& door) { return upload_named(door, "a.txt%00%2F..%2Fx"); }
 
 Observation form_dots(Door& door) {
   const std::string id = door.container();

@@ -78,9 +78,9 @@ std::span<const DoorProbe> door_requests();  // malformed, huge and slow request
 std::span<const DoorProbe> door_streams();   // what code forges in its replies
 
 // Of one line each.
-Observation reached(std::string detail);
-Observation blocked(std::string detail);
-Observation unclear(std::string detail);
+Observation reached(const std::string& detail);
+Observation blocked(const std::string& detail);
+Observation unclear(const std::string& detail);
 // Blocked by a refusal; reached by a success; else unclear.
 Observation by_status(const Reply& reply);
 
