@@ -127,7 +127,7 @@ Result<Report> probe_policy(const Home& home, const policies::Library& library,
   const auto control = Control::make(**outside, &*plans);
   if (!control) return tl::unexpected(control.error());
   const auto subject = mode == "exec" ? make_jail_subject(home, library, *plans)
-                                      : make_session_subject(home, library, *plans);
+                                      : make_session_subject(home, *plans);
   if (!subject) return tl::unexpected(subject.error());
   mind_signals();
   auto report = run_suite(**outside, **subject, control->get(), *suite);

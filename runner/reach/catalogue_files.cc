@@ -90,6 +90,8 @@ constexpr Probe kProbes[] = {
      Category::kFiles, kMount, kNotTight},
     {"f49", "shared-tmp", "sees a file in the host's /tmp",
      "shared /tmp class; Piston metadata file", Category::kFiles, kMount, kNever},
+    {"f56", "delete-outside", "deletes a file outside", "SandboxEval 25 (delete)", Category::kFiles,
+     kMount, kNever},
 };
 
 }  // namespace

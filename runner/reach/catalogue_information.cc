@@ -57,6 +57,8 @@ constexpr Probe kProbes[] = {
      "SandboxEval 11 (working folder)", Category::kInformation, kMount, kNever},
     {"i25", "terminal", "has our caller's terminal", "CVE-2017-5226", Category::kInformation,
      kSupervisor, kNever},
+    {"i26", "time-zone", "reads the host's time zone and locale", "SandboxEval 10 (locale)",
+     Category::kInformation, kMount, kNever},
 };
 
 }  // namespace

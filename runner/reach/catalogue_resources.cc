@@ -78,6 +78,9 @@ constexpr Probe kProbes[] = {
      kOnlyLoose},
     {"r23", "timers", "makes 3000 timers", "kernel memory class", Category::kResources, kRlimit,
      kNever, By::kHelper, Room::kSmall},
+    {"r24", "orphans", "leaves 80 processes to PID 1, which may not reap them",
+     "peers B29: subfloor 644; microsandbox 1201", Category::kResources, kSupervisor, kNever,
+     By::kHelper, Room::kSmall},
 };
 
 }  // namespace

@@ -72,13 +72,9 @@ class JailSubject final : public Subject {
       : home_(home), library_(library), plans_(plans) {}
 
   ~JailSubject() override {
-    if (!thread_.joinable()) return;
-    asio::post(io_, [this] {
-      launcher_.close();
-      guard_.reset();
-      io_.stop();
-    });
-    thread_.join();
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+    launcher_.close();
     launcher_.shutdown();
   }
   JailSubject(const JailSubject&) = delete;

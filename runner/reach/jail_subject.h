@@ -47,8 +47,6 @@ Result<std::unique_ptr<Subject>> make_jail_subject(const Home& home,
 
 // The same by joining, as sessions start: the helper in a jail that it joins, Python probes in real
 // sessions. Probes of limits that a session counts by itself are left out.
-Result<std::unique_ptr<Subject>> make_session_subject(const Home& home,
-                                                      const policies::Library& library,
-                                                      const JailPlans& plans);
+Result<std::unique_ptr<Subject>> make_session_subject(const Home& home, const JailPlans& plans);
 
 }  // namespace runner::reach

@@ -170,6 +170,7 @@ Result<void> Outside::victim() {
   std::vector<std::string> words = {
       *layers, std::to_string(uid_), "/", "waits", "-1", "-1", "--", helper(), "--wait"};
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   std::string variable = "REACH_VICTIM=yes";

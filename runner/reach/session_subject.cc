@@ -110,14 +110,11 @@ class Joined {
 
 class SessionSubject final : public Subject {
  public:
-  SessionSubject(const Home& home, const policies::Library& library, const JailPlans& plans)
-      : home_(home), library_(library), plans_(plans) {}
+  SessionSubject(const Home& home, const JailPlans& plans) : home_(home), plans_(plans) {}
 
   ~SessionSubject() override {
-    if (thread_.joinable()) {
-      asio::post(io_, [this] { io_.stop(); });
-      thread_.join();
-    }
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
     service_.reset();
     launcher_.close();
     launcher_.shutdown();
@@ -236,7 +233,6 @@ class SessionSubject final : public Subject {
   }
 
   const Home& home_;
-  const policies::Library& library_;
   const JailPlans& plans_;
   jail::Fd full_;
   jail::Fd small_;
@@ -249,10 +245,8 @@ class SessionSubject final : public Subject {
 
 }  // namespace
 
-Result<std::unique_ptr<Subject>> make_session_subject(const Home& home,
-                                                      const policies::Library& library,
-                                                      const JailPlans& plans) {
-  auto subject = std::make_unique<SessionSubject>(home, library, plans);
+Result<std::unique_ptr<Subject>> make_session_subject(const Home& home, const JailPlans& plans) {
+  auto subject = std::make_unique<SessionSubject>(home, plans);
   if (auto started = subject->start(); !started) return tl::unexpected(started.error());
   return subject;
 }

@@ -388,6 +388,7 @@ constexpr Entry kEntries[] = {
     {"f39", fuse},
     {"f40", programs},
     {"f49", shared_tmp},
+    {"f56", [] { return must_work(::unlink(given("REACH_OWN")), "deleting a file outside"); }},
 };
 
 }  // namespace

@@ -214,6 +214,19 @@ Said terminal() {
   return reached("the terminal of our caller");
 }
 
+// UTC says nothing of where a host stands.
+Said place() {
+  const char* zone = content("/etc/timezone");
+  const int error = errno;
+  if (zone != nullptr && std::strstr(zone, "UTC") == nullptr && zone[0] != '\0')
+    return reached("the time zone that the host is in");
+  constexpr const char* kPaths[] = {"/etc/default/locale", "/etc/locale.conf"};
+  const Said said = any_of(kPaths, 2);
+  if (said.reached) return said;
+  return zone == nullptr ? blocked(error, "no time zone and no locale")
+                         : blocked(0, "UTC, and no locale of the host's");
+}
+
 constexpr Entry kEntries[] = {
     {"i01", host_name},
     {"i02", kernel_version},
@@ -240,6 +253,7 @@ constexpr Entry kEntries[] = {
     {"i23", boot_time},
     {"i24", working_folder},
     {"i25", terminal},
+    {"i26", place},
 };
 
 }  // namespace

@@ -317,6 +317,35 @@ Said timers() {
                        : blocked(error, "fewer than %d timers", kMany);
 }
 
+// 0, or the errno of a fork that failed: ours or our child's, whose child is left to PID 1.
+int leave_orphan() {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    const pid_t orphan = ::fork();
+    ::_exit(orphan < 0 ? errno : 0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+// More of them, one after the other, than there may be processes: if nobody reaps them, there is
+// soon no room for any more.
+Said orphans() {
+  int error = 0;
+  for (int i = 0; i < 80; ++i) {
+    error = leave_orphan();
+    for (int tries = 0; error == EAGAIN && tries < 50; ++tries) {
+      ::usleep(10'000);
+      error = leave_orphan();
+    }
+    if (error == EAGAIN) return reached("dead processes pile up, since nobody reaps them");
+    if (error != 0) return blocked(error, "fork");
+  }
+  return blocked(0, "whoever it leaves is reaped");
+}
+
 constexpr Entry kEntries[] = {
     {"r01", many_processes},
     {"r02", many_threads},
@@ -341,6 +370,7 @@ constexpr Entry kEntries[] = {
     {"r21", raise_limit},
     {"r22", detached_segments},
     {"r23", timers},
+    {"r24", orphans},
 };
 
 }  // namespace

@@ -222,6 +222,7 @@ int filter_file(const jail::PlanView& plan) {
     words.insert(words.begin() + 1, {"--filter", number});
   }
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   if (wanted.helper >= 0)
