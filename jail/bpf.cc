@@ -50,13 +50,15 @@ std::uint32_t alu(std::uint16_t op, std::uint32_t a, std::uint32_t k) {
   }
 }
 
-// Does any path of `program` for this number return ALLOW?
+// Does any path of `program` for this number give the answer that is looked for?
 class Explorer {
  public:
-  Explorer(std::span<const sock_filter> program, int number)
-      : program_(program), number_(static_cast<std::uint32_t>(number)) {}
+  enum class Sought { kAllow, kAnythingElse };
 
-  bool allows() { return follow(0, Word{}); }
+  Explorer(std::span<const sock_filter> program, int number, Sought sought)
+      : program_(program), number_(static_cast<std::uint32_t>(number)), sought_(sought) {}
+
+  bool finds() { return follow(0, Word{}); }
 
  private:
   bool follow(std::size_t pc, Word a) {
@@ -73,7 +75,7 @@ class Explorer {
           ++pc;
           break;
         case BPF_RET:
-          return (in.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW;
+          return is_sought((in.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ALLOW);
         case BPF_JMP:
           if (BPF_OP(in.code) == BPF_JA) {
             pc += 1U + in.k;
@@ -83,11 +85,13 @@ class Explorer {
           pc += 1U + (a.known && compare(BPF_OP(in.code), a.value, in.k) ? in.jt : in.jf);
           break;
         default:
-          return true;  // an instruction we do not model: say "reachable" rather than hide it
+          return true;  // an instruction we do not model: it may say anything
       }
     }
-    return false;
+    return is_sought(false);
   }
+
+  bool is_sought(bool allows) const { return allows == (sought_ == Sought::kAllow); }
 
   Word load(std::uint32_t offset) const {
     if (offset == offsetof(seccomp_data, nr)) return Word{true, number_};
@@ -97,6 +101,7 @@ class Explorer {
 
   std::span<const sock_filter> program_;
   std::uint32_t number_;
+  Sought sought_;
   std::set<std::tuple<std::size_t, Word>> seen_;
 };
 
@@ -131,7 +136,11 @@ std::uint32_t run_filter(std::span<const sock_filter> program, const seccomp_dat
 }
 
 bool reaches(std::span<const sock_filter> program, int number) {
-  return Explorer(program, number).allows();
+  return Explorer(program, number, Explorer::Sought::kAllow).finds();
+}
+
+bool always_allows(std::span<const sock_filter> program, int number) {
+  return !Explorer(program, number, Explorer::Sought::kAnythingElse).finds();
 }
 
 std::vector<int> reachable_syscalls(std::span<const sock_filter> program) {

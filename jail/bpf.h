@@ -28,6 +28,10 @@ std::uint32_t run_filter(std::span<const sock_filter> program, const seccomp_dat
 // Can some arguments make the program say SECCOMP_RET_ALLOW for this number?
 bool reaches(std::span<const sock_filter> program, int number);
 
+// Does the program say SECCOMP_RET_ALLOW for this number whatever the arguments? It follows both
+// sides of each branch on an argument, so it may say no where the tests together leave no gap.
+bool always_allows(std::span<const sock_filter> program, int number);
+
 // Every x86-64 number for which some arguments make the program say SECCOMP_RET_ALLOW, found by
 // following both sides of each branch that depends on an argument. Ascending. Numbers with no name
 // are tried too, up to kLastSyscall.

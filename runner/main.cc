@@ -29,6 +29,8 @@ constexpr std::array kCommands = {
     Entry{"exec", "any command in a jail", cli::exec_command},
     Entry{"eval", "one arithmetic expression, or many: no process is started", cli::eval_command},
     Entry{"serve", "the HTTP API: sessions, files, executions", cli::serve_command},
+    Entry{"probe", "what code can reach under a policy, and what stops it", cli::probe_command},
+    Entry{"compare", "two policies, or another sandbox, side by side", cli::compare_command},
     Entry{"replay", "run what a trace recorded again, and say whether it comes out the same",
           cli::replay_command},
     Entry{"policy", "list, show, check and explain policies", cli::policy_command},

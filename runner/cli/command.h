@@ -23,6 +23,8 @@ int exec_command(const Words& words);
 int eval_command(const Words& words);
 int policy_command(const Words& words);
 int doctor_command(const Words& words);
+int probe_command(const Words& words);
+int compare_command(const Words& words);
 int demo_command(const Words& words);
 int serve_command(const Words& words);
 int replay_command(const Words& words);

@@ -15,6 +15,7 @@
 #include "runner/cli/trace_options.h"
 #include "runner/http/server.h"
 #include "runner/metrics.h"
+#include "runner/reach/gate.h"
 #include "runner/service_factory.h"
 #include "runner/session/home.h"
 #include "runner/text.h"
@@ -29,6 +30,7 @@ struct ServeOptions {
   std::optional<std::string> policy;
   std::vector<std::string> allow_host;
   TraceOptions trace;
+  bool unproven = false;
 
   [[nodiscard]] std::string policy_name() const { return policy.value_or("standard"); }
 };
@@ -87,6 +89,29 @@ Result<http::ServerOptions> server_options(const ServeOptions& options,
   }
   result.policies_json = wire::policies_json(policies, options.policy_name());
   return result;
+}
+
+// Beyond this machine nobody is served by a sandbox that has not been tried on this host.
+Result<void> prove(const http::Address& address, const ServeOptions& options, const Home& home,
+                   const policies::Library& library) {
+  // Without tokens it will not start anyway.
+  if (address.is_loopback || !options.token_file) return {};
+  if (options.unproven) {
+    note("--serve-unproven: strangers are served by a sandbox that nobody has tried on this host");
+    return {};
+  }
+  std::vector<std::string> names = library.names();
+  if (std::find(names.begin(), names.end(), options.policy_name()) == names.end()) {
+    names.push_back(options.policy_name());
+  }
+  return reach::prove(home, library, names, [](const reach::Report& report) {
+    const reach::Counts counts = reach::count(report);
+    note("tried the policy " + printable(report.subject) + ": " + std::to_string(counts.blocked) +
+         " probes blocked, " + std::to_string(counts.reached) + " reached" +
+         (counts.inconclusive == 0
+              ? ""
+              : ", " + std::to_string(counts.inconclusive) + " without an answer"));
+  });
 }
 
 // What weakens stands in the operator's log, not only in a file.
@@ -160,6 +185,9 @@ int serve_command(const Words& words) {
   parser.repeated("--allow-host", options.allow_host,
                   "a name that requests on loopback may give as their Host", "NAME");
   options.trace.add_to(parser);
+  parser.flag(
+      "--serve-unproven", options.unproven,
+      "beyond this machine: serve strangers without trying first whether the sandbox holds");
   parser.settings_file();
   if (const auto code = parser.parse(words.ours)) return *code;
   auto trace_options = options.trace.read();
@@ -174,6 +202,10 @@ int serve_command(const Words& words) {
   if (!policies) return print_error(policies.error());
   auto server_options_or = server_options(options, *policies);
   if (!server_options_or) return print_error(server_options_or.error());
+  if (auto proven = prove(*address, options, *home, *library); !proven) {
+    proven.error().text += "; --serve-unproven serves all the same";
+    return print_error(proven.error());
+  }
   // A client that has gone must not end the server.
   (void)std::signal(SIGPIPE, SIG_IGN);
   // setrlimit(2): nor must a trace file that meets `ulimit -f`; write(2) then says EFBIG.

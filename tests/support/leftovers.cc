@@ -83,7 +83,8 @@ void add_cgroups(const fs::path& folder, int depth, const std::map<pid_t, Proces
   }
 }
 
-void add_files(const fs::path& folder, std::set<std::string>& found) {
+void add_files(const fs::path& folder, const std::map<pid_t, Process>& all,
+               std::set<std::string>& found) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
@@ -92,6 +93,7 @@ void add_files(const fs::path& folder, std::set<std::string>& found) {
     if (name.rfind("test-sandglass-", 0) == 0 || name.rfind("sandglass-user.", 0) == 0 ||
         name.rfind("sandglass-apt.", 0) == 0)
       continue;
+    if (belongs_to_another(all, name)) continue;
     found.insert("file " + entry.path().string());
   }
 }
@@ -120,9 +122,9 @@ Leftovers::Snapshot Leftovers::take() {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) now.mounts.insert("mount " + line);
   add_cgroups("/sys/fs/cgroup", 5, all, now.cgroups);
-  add_files(fs::temp_directory_path(), now.files);
-  add_files("/dev/shm", now.files);
-  add_files("/run", now.files);
+  add_files(fs::temp_directory_path(), all, now.files);
+  add_files("/dev/shm", all, now.files);
+  add_files("/run", all, now.files);
   return now;
 }
 

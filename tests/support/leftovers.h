@@ -6,7 +6,7 @@
 //
 // The constructor makes this process a child subreaper, so whatever escapes its parents becomes our
 // child and is seen. Other tests may run on the same machine at the same time: only descendants of
-// this process, and cgroups whose name bears no living stranger's pid, count. One thread.
+// this process, and cgroups and files whose name bears no living stranger's pid, count. One thread.
 #pragma once
 
 #include <chrono>

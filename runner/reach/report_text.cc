@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "jail/error.h"
+#include "runner/reach/report.h"
+#include "runner/text.h"
+
+namespace runner::reach {
+namespace {
+
+std::string padded(std::string text, std::size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+class Text {
+ public:
+  Text(const Report& report, Colours colours) : report_(report), colours_(colours) {}
+
+  std::string all() {
+    for (const Category category : kCategories) section(category);
+    findings();
+    summary();
+    return std::move(text_);
+  }
+
+ private:
+  std::string paint(const char* code, const std::string& text) const {
+    return colours_ == Colours::kOn ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+  }
+
+  std::string mark(const Row& row) const {
+    const std::string word = padded(std::string(verdict_text(row.got.verdict)), 12);
+    if (row.is_wrong()) return paint("31", word);
+    return row.got.verdict == Verdict::kBlocked ? paint("32", word) : word;
+  }
+
+  static std::string layers(const Row& row) {
+    const std::vector<Layer>& list = row.why ? row.why->stopped_by : row.seen;
+    std::string text;
+    for (const Layer layer : list)
+      text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
+    if (!row.why) return text.empty() ? "" : "  [seen: " + text + "]";
+    if (list.empty()) return "  [by no layer alone]";
+    const std::size_t n = list.size();
+    text = std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") + text;
+    if (!row.why->confirmed) text += "; without these, others together";
+    return "  [" + text + "]";
+  }
+
+  void section(Category category) {
+    bool headed = false;
+    for (const Row& row : report_.rows) {
+      if (row.probe->category != category) continue;
+      if (!headed) text_ += paint("1", std::string(category_text(category))) + "\n";
+      headed = true;
+      line(row);
+    }
+  }
+
+  void line(const Row& row) {
+    text_ += "  " + padded(std::string(row.probe->id), 5) + mark(row) +
+             padded(std::string(row.probe->name), 25);
+    std::string detail = row.got.detail;
+    if (row.got.error != 0) detail += " (" + jail::errno_name(row.got.error) + ")";
+    text_ += detail + paint("2", layers(row));
+    if (row.control && !row.is_proven() && row.got.verdict != Verdict::kReached)
+      text_ += paint("2", "  [unproven: without a sandbox " +
+                              std::string(verdict_text(row.control->verdict)) + " too]");
+    text_ += "\n";
+  }
+
+  void findings() {
+    for (const Row& row : report_.rows) {
+      if (!row.is_wrong()) continue;
+      text_ += paint("31", "\n" + std::string(row.probe->id) + " " + std::string(row.probe->name) +
+                               " is " + std::string(verdict_text(row.got.verdict)) +
+                               ", expected: " + std::string(verdict_text(*row.expected))) +
+               "\n  it " + std::string(row.probe->tries) +
+               "\n  stands for: " + std::string(row.probe->source) +
+               "\n  came of it: " + row.got.detail + "\n";
+    }
+  }
+
+  void depths() {
+    std::map<std::size_t, std::size_t> depths;
+    for (const Row& row : report_.rows)
+      if (row.why) ++depths[row.why->stopped_by.size()];
+    if (depths.empty()) return;
+    text_ += "stopped by this many layers, each of which is enough:";
+    for (const auto& [layers, probes] : depths)
+      text_ += "  " + std::to_string(layers) + ": " + std::to_string(probes) +
+               (probes == 1 ? " probe" : " probes");
+    text_ += "\n";
+    std::map<std::string_view, std::size_t> untried;
+    for (const Row& row : report_.rows)
+      if (row.why)
+        for (const Layer layer : row.why->untried) ++untried[layer_text(layer)];
+    for (const auto& [layer, probes] : untried)
+      text_ += "not tried alone: " + std::string(layer) + ", for " + std::to_string(probes) +
+               (probes == 1 ? " probe\n" : " probes\n");
+  }
+
+  void summary() {
+    const Counts counts = count(report_);
+    text_ += "\n" + paint("1", report_.subject) + ", by " + report_.mode + ": " +
+             std::to_string(report_.rows.size()) + " probes in " +
+             duration_text(jail::Millis(report_.elapsed.count())) + "; " +
+             std::to_string(counts.blocked) + " blocked, " + std::to_string(counts.reached) +
+             " reached, " + std::to_string(counts.inconclusive) + " inconclusive\n";
+    if (counts.unproven > 0)
+      text_ += std::to_string(counts.unproven) +
+               " of those blocked prove nothing here: without a sandbox they did not get through "
+               "either\n";
+    depths();
+    for (const std::string& note : report_.notes) text_ += note + "\n";
+    if (counts.holes > 0)
+      text_ += paint("31", std::to_string(counts.holes) + " reached that must be blocked") + "\n";
+    else if (counts.wrong > 0)
+      text_ += paint("31", std::to_string(counts.wrong) + " not as expected") + "\n";
+    else if (std::any_of(report_.rows.begin(), report_.rows.end(),
+                         [](const Row& row) { return row.expected.has_value(); }))
+      text_ += paint("32", "all as expected") + "\n";
+    else
+      text_ += "nothing is declared for this subject: compare it with a shipped policy\n";
+  }
+
+  const Report& report_;
+  Colours colours_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string report_text(const Report& report, Colours colours) {
+  return Text(report, colours).all();
+}
+
+}  // namespace runner::reach
