@@ -14,7 +14,6 @@
 
 namespace {
 
-using reach::Entry;
 using reach::Said;
 using reach::Table;
 
