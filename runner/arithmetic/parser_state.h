@@ -33,14 +33,13 @@ class Parser {
   NodeId star_named_expression();
   NodeId star_expressions();
   NodeId disjunction();
-  NodeId conjunction();
   NodeId inversion();
-  NodeId comparison();
-  NodeId binary(int least_rank);
+  NodeId bitwise_or();
+  NodeId operation(std::uint8_t least_rank);
   NodeId factor();
   NodeId power();
   NodeId yield_expression();
-  bool comparison_operator();
+  bool step_over_operator();
 
   // parser_atoms.cc: atoms and what trails them
   NodeId primary();
