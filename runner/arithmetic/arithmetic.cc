@@ -67,13 +67,6 @@ void refuse_syntax(Verdict& verdict, const Failure& failure, std::string_view te
   walk(text, tree, options, verdict);
 }
 
-// What the fast path is sure of.
-[[gnu::noinline]] void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
-  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
-  const bool floats = kind == PlainVerdict::kFloatDivision;
-  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
-}
-
 void append_member(std::string_view name, std::string_view text, std::string& out) {
   if (text.empty()) return;
   out += ", \"";
@@ -84,6 +77,12 @@ void append_member(std::string_view name, std::string_view text, std::string& ou
 }
 
 }  // namespace
+
+[[gnu::noinline]] void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
+  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
+  const bool floats = kind == PlainVerdict::kFloatDivision;
+  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
+}
 
 tl::expected<Options, std::string> make_options(const std::vector<std::string>& operators,
                                                 const std::vector<std::string>& functions) {
