@@ -97,6 +97,29 @@ TEST_CASE("arithmetic: ints are unbounded and floats are doubles") {
   for (const auto& [text, expected] : cases) CHECK(value(text) == expected);
 }
 
+TEST_CASE("arithmetic: an int has no sign at zero, and is exact past where a float is") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"-0.0 - 0*1", "-0.0"},
+      {"-0.0 + 0*-1", "0.0"},
+      {"-0.0 - 0", "-0.0"},
+      {"0*-1*2.5", "0.0"},
+      {"0*-1", "0"},
+      {"5 - 0*-1*2.5", "5.0"},
+      {"0/-3", "-0.0"},
+      {"(0*-1)/3", "0.0"},
+      {"-0.0 - (1 - 1)", "-0.0"},
+      {"1 - 1 - 0.0", "0.0"},
+      {"70368744177664 + 1", "70368744177665"},
+      {"70368744177663 * 64", "4503599627370432"},
+      {"9007199254740991 - 1 + 1", "9007199254740991"},
+      {"(4503599627370496 + 4503599627370496) - 1", "9007199254740991"},
+      {"1234567.5*2", "2469135.0"},
+      {"0.10 + 7.", "7.1"},
+      {"3 - 2 * 0.5 / 4 - 1", "1.75"},
+  };
+  for (const auto& [text, expected] : cases) CHECK(value(text) == expected);
+}
+
 TEST_CASE("arithmetic: the twelve questions") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"3.2 * 10", "32.0"},      {"240 * 0.14", "33.6"},
