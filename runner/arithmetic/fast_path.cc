@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "runner/arithmetic/arithmetic.h"
+#include "runner/arithmetic/long_sum.h"
 #include "runner/arithmetic/number.h"
 #include "runner/arithmetic/plain_number.h"
 
@@ -44,6 +45,7 @@ constexpr std::int64_t kExact = std::int64_t{1} << 53;
 constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
 constexpr std::ptrdiff_t kBlock = 16;
 constexpr std::ptrdiff_t kWindow = 64;
+constexpr std::size_t kLeastDeep = 2 * kMaxDepth + 3;  // no shorter sum is too deep
 
 // At most seven characters, at least one, as the last ones of a word.
 std::uint64_t load_short(std::string_view text) {
@@ -326,6 +328,7 @@ PlainVerdict evaluate_plain(std::string_view text, char* out) {
   if (text.empty() || text.size() > kMaxCodePoints || !may_be_plain(text.front()) ||
       !may_be_plain(text.back()))
     return {PlainVerdict::kUnknown, out};
+  if (text.size() >= kLeastDeep && is_deep_sum(text)) return {PlainVerdict::kTooDeep, out};
   const char* end = text.data() + text.size();
   const char* begin = text.data();
   std::uint64_t word = 0;

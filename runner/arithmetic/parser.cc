@@ -49,6 +49,8 @@ constexpr bool is_one_of(Tok kind, std::uint64_t kinds) {
 static_assert(static_cast<unsigned>(Tok::kOther) < 64);
 
 constexpr std::uint64_t kPlainAtoms = bits({Tok::kName, Tok::kInteger, Tok::kFloat});
+constexpr std::uint64_t kTrailers =
+    bits({Tok::kDot, Tok::kOpenParen, Tok::kOpenBracket, Tok::kPower});
 constexpr std::uint64_t kStops = bits({Tok::kEnd, Tok::kNewline, Tok::kComma, Tok::kCloseParen,
                                        Tok::kCloseBracket, Tok::kCloseBrace});
 
@@ -58,16 +60,6 @@ NodeId Parser::fail(std::string_view text) {
   if (!failure_) failure_ = Failure{text, tokens_.tokens[at_].begin};
   at_ = tokens_.count - 1;
   return 0;
-}
-
-NodeId Parser::node(NodeKind kind) {
-  if (tree_.count >= kMaxNodes) return fail("too many parts");
-  Node& made = tree_.nodes[tree_.count];
-  made = kBlankNode;
-  made.kind = kind;
-  made.begin = tokens_.tokens[at_].begin;
-  made.end = tokens_.tokens[at_].end;
-  return static_cast<NodeId>(tree_.count++);
 }
 
 NodeId Parser::wrap(NodeKind kind) { return node(kind); }
@@ -114,7 +106,7 @@ NodeId Parser::star_expressions() {
 // expression: disjunction ['if' disjunction 'else' expression] | lambda
 NodeId Parser::expression() {
   // A name or number alone: no operator's rule has anything to do.
-  if (is_one_of(kind(), kPlainAtoms) && is_one_of(next_kind(), kStops)) return atom();
+  if (is_one_of(kind(), kPlainAtoms) && is_one_of(next_kind(), kStops)) return plain_atom();
   if (at(Tok::kLambda)) return lambda();
   const NodeId value = disjunction();
   if (!accept(Tok::kIf)) return value;
@@ -177,7 +169,7 @@ bool Parser::step_over_operator() {
 // All operators whose rank is at least the given one. What is refused whole need not show that
 // `a < b < c` and `a or b or c` are one node each.
 NodeId Parser::operation(std::uint8_t least_rank) {
-  NodeId left = at(Tok::kNot) && least_rank <= kNotRank ? inversion() : factor();
+  NodeId left = at(Tok::kNot) && least_rank <= kNotRank ? inversion() : operand();
   for (;;) {
     const Tok op = kind();
     const std::uint8_t rank = kRanks[static_cast<std::size_t>(op)];
@@ -189,6 +181,22 @@ NodeId Parser::operation(std::uint8_t least_rank) {
     get(made).right = right;
     left = made;
   }
+}
+
+// A name or a number.
+NodeId Parser::plain_atom() {
+  const Tok token = kind();
+  const NodeKind number = token == Tok::kInteger ? NodeKind::kInteger : NodeKind::kFloat;
+  const NodeId made = node(token == Tok::kName ? NodeKind::kName : number);
+  get(made).target = token == Tok::kName ? 1 : 0;
+  ++at_;
+  return made;
+}
+
+// Most operands are a name or a number, and nothing trails it.
+NodeId Parser::operand() {
+  const bool plain = is_one_of(kind(), kPlainAtoms) && !is_one_of(next_kind(), kTrailers);
+  return plain ? plain_atom() : factor();
 }
 
 NodeId Parser::factor() {

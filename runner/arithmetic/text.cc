@@ -96,14 +96,13 @@ CodePoint decode(std::string_view text, std::size_t at) {
   return {code, length};
 }
 
-namespace {
-
-// Whether all is ASCII without NUL, eight characters at a time; false for a few that are.
-bool surely_ascii(std::string_view text) {
+// Eight characters at a time.
+bool is_ascii_line(std::string_view text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
-  const auto odd = [](std::uint64_t word) {
-    return ((word | (word - kOnes)) & (kOnes << 7U)) != 0;
-  };
+  const auto odd =
+      [](std::uint64_t word) {  // the first odd character shows, no other one before it
+        return ((word | (word - kOnes * ' ')) & (kOnes << 7U)) != 0;
+      };
   const auto word_at = [&text](std::size_t at) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + at, sizeof word);
@@ -112,17 +111,15 @@ bool surely_ascii(std::string_view text) {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   if (text.size() < kWord)
     return std::all_of(text.begin(), text.end(),
-                       [](char c) { return static_cast<unsigned char>(c) - 1U < 0x7FU; });
+                       [](char c) { return static_cast<unsigned char>(c) - 0x20U < 0x60U; });
   for (std::size_t at = 0; at + kWord < text.size(); at += kWord)
     if (odd(word_at(at))) return false;
   return !odd(word_at(text.size() - kWord));
 }
 
-}  // namespace
-
 TextFacts survey(std::string_view text) {
   TextFacts facts;
-  if (surely_ascii(text)) {
+  if (is_ascii_line(text)) {
     facts.code_points = text.size();
     return facts;
   }
