@@ -38,40 +38,46 @@ std::string_view translate_newlines(std::string_view text,
 // With line and column from 1, the column in code points.
 void refuse_syntax(Verdict& verdict, const Failure& failure, std::string_view text) {
   const std::string_view before = text.substr(0, failure.at);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t start = before.find_last_of('\n') + 1;  // npos + 1 is 0
   const std::size_t column = 1 + survey(before.substr(start)).code_points;
-  const std::string line_text = std::to_string(line);
+  std::string place = std::to_string(column);
+  if (start != 0) {
+    place += " of line ";
+    place += std::to_string(1 + std::count(before.begin(), before.end(), '\n'));
+  }
   refuse(verdict, Refusal::kSyntax,
-         {"not a valid expression: ", failure.text, " (column ", std::to_string(column),
-          line == 1 ? "" : " of line ", line == 1 ? std::string_view() : line_text, ")"});
+         {"not a valid expression: ", failure.text, " (column ", place, ")"});
+}
+
+// Whether it is short enough and text at all; otherwise the verdict says why not.
+bool is_sound(std::string_view stripped, Verdict& verdict) {
+  const TextFacts facts = survey(stripped);
+  if (facts.code_points > kMaxCodePoints)
+    refuse(verdict, Refusal::kLength,
+           {"expression is ", std::to_string(facts.code_points), " characters; the limit is ",
+            std::to_string(kMaxCodePoints)});
+  else if (facts.first_surrogate != std::string_view::npos)
+    refuse_syntax(verdict, "a lone surrogate is no text");
+  else if (facts.first_nul != std::string_view::npos)
+    refuse_syntax(verdict, "it holds a NUL character");
+  else
+    return true;
+  return false;
 }
 
 // Apart from the way of nearly all texts, which so has fewer registers to save.
 [[gnu::noinline]] void evaluate_stripped(std::string_view stripped, const Options& options,
                                          Verdict& verdict) {
   if (stripped.empty() || is_none(stripped)) return;
-  const TextFacts facts = survey(stripped);
-  if (facts.code_points > kMaxCodePoints)
-    return refuse(verdict, Refusal::kLength,
-                  {"expression is ", std::to_string(facts.code_points),
-                   " characters; the limit is ", std::to_string(kMaxCodePoints)});
-  if (facts.first_surrogate != std::string_view::npos)
-    return refuse_syntax(verdict, "a lone surrogate is no text");
-  if (facts.first_nul != std::string_view::npos)
-    return refuse_syntax(verdict, "it holds a NUL character");
   std::array<char, 4 * kMaxCodePoints> buffer;
-  const std::string_view text = translate_newlines(stripped, buffer);
+  std::string_view text = stripped;
+  if (stripped.size() > kMaxCodePoints || !is_ascii_line(stripped)) {
+    if (!is_sound(stripped, verdict)) return;
+    text = translate_newlines(stripped, buffer);
+  }
   Tree tree;
   if (const Failure failure = parse(text, tree)) return refuse_syntax(verdict, failure, text);
   walk(text, tree, options, verdict);
-}
-
-// What the fast path is sure of.
-[[gnu::noinline]] void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
-  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
-  const bool floats = kind == PlainVerdict::kFloatDivision;
-  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
 }
 
 void append_member(std::string_view name, std::string_view text, std::string& out) {
@@ -84,6 +90,12 @@ void append_member(std::string_view name, std::string_view text, std::string& ou
 }
 
 }  // namespace
+
+[[gnu::noinline]] void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict) {
+  if (kind == PlainVerdict::kTooDeep) return refuse(verdict, Refusal::kDepth, {kTooDeepText});
+  const bool floats = kind == PlainVerdict::kFloatDivision;
+  refuse(verdict, Refusal::kArithmetic, {floats ? kFloatDivisionText : kDivisionText});
+}
 
 tl::expected<Options, std::string> make_options(const std::vector<std::string>& operators,
                                                 const std::vector<std::string>& functions) {

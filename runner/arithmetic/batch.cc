@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runner/arithmetic/arithmetic.h"
+#include "runner/arithmetic/evaluator.h"
 #include "runner/arithmetic/fast_path.h"
 #include "runner/arithmetic/json_string.h"
 #include "runner/arithmetic/text.h"
@@ -17,6 +18,7 @@ void append_error(std::string_view text, std::string& out) {
 
 // A plain expression as a JSON string needs no decoding: it holds no quote, no escape and no
 // control character, or it would not be plain.
+// Appends the verdict where it is known so.
 bool append_plain(std::string_view line, std::string& out) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.size() < 2 || line.front() != '"' || line.back() != '"') return false;
@@ -30,7 +32,12 @@ bool append_plain(std::string_view line, std::string& out) {
   char* const end = plain.end;
   if (plain.kind != PlainVerdict::kValue) {
     out.resize(begin);
-    return false;
+    if (plain.kind == PlainVerdict::kUnknown) return false;
+    Verdict verdict;
+    refuse_plain(plain.kind, verdict);
+    append_json(verdict, out);
+    out += '\n';
+    return true;
   }
   std::memcpy(value - kBefore.size(), kBefore.data(), kBefore.size());
   std::memcpy(end, kAfter.data(), kAfter.size());
@@ -57,7 +64,10 @@ void batch_line(std::string_view line, const Options& options, std::string& out)
     append_error("something follows the JSON string", out);
     return;
   }
-  append_json(evaluate(string.text, options), out);
+  // Without escapes it is what has just been tried.
+  append_json(
+      storage.empty() ? evaluate_in_full(string.text, options) : evaluate(string.text, options),
+      out);
   out += '\n';
 }
 

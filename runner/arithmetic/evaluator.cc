@@ -98,9 +98,8 @@ class Walk {
     const Node& n = node(id);
     switch (n.kind) {
       case NodeKind::kInteger:
-        return keep(integer_from_literal(spelled(n)), value);
       case NodeKind::kFloat:
-        return keep(Number(float_from_literal(spelled(n))), value);
+        return visit_number(n, value);
       case NodeKind::kBinOp:
         return visit_binary(n, depth, value);
       case NodeKind::kUnaryOp:
@@ -114,7 +113,19 @@ class Walk {
     }
   }
 
-  bool visit_binary(const Node& n, int depth, Number& value) {
+  // This and what follows stand apart: what is refused at sight needs no room for numbers.
+  [[gnu::noinline]] bool visit_number(const Node& n, Number& value) {
+    if (n.kind == NodeKind::kFloat) {
+      const double real = float_from_literal(spelled(n));
+      infinite_ = infinite_ || std::isinf(real);
+      value = real;
+      return true;
+    }
+    value = integer_from_literal(spelled(n));
+    return std::holds_alternative<std::int64_t>(value) || keep(std::move(value), value);
+  }
+
+  [[gnu::noinline]] bool visit_binary(const Node& n, int depth, Number& value) {
     const bool basic =
         n.op == Tok::kPlus || n.op == Tok::kMinus || n.op == Tok::kStar || n.op == Tok::kSlash;
     if (!basic) {
@@ -132,7 +143,7 @@ class Walk {
   }
 
   // A known function by its plain name, without keyword arguments.
-  bool visit_call(const Node& n, int depth, Number& value) {
+  [[gnu::noinline]] bool visit_call(const Node& n, int depth, Number& value) {
     const Node& called = node(n.left);
     if (called.kind != NodeKind::kName || n.arguments != Arguments::kPlain) return refuse_node(n);
     const std::optional<Function> function = called_function(spelled(called));

@@ -6,6 +6,7 @@
 
 #include "runner/arithmetic/arithmetic.h"
 #include "runner/arithmetic/ast.h"
+#include "runner/arithmetic/fast_path.h"
 
 namespace runner::arithmetic {
 
@@ -17,6 +18,9 @@ inline constexpr std::string_view kFloatDivisionText = "float division by zero";
 
 // Fills `verdict` with the value or the refusal of `tree`, which parse() made from `text`.
 void walk(std::string_view text, const Tree& tree, const Options& options, Verdict& verdict);
+
+// What the fast path is sure of; not kValue or kUnknown.
+void refuse_plain(PlainVerdict::Kind kind, Verdict& verdict);
 
 // evaluate() by the full grammar alone: what the fast path must agree with.
 Verdict evaluate_in_full(std::string_view text, const Options& options);

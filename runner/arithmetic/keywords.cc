@@ -59,6 +59,9 @@ constexpr std::array<std::uint8_t, 128> kFirstKeyword =
 }  // namespace
 
 Tok keyword_or_name(std::string_view name) {
+  constexpr std::size_t kShortest = 2;
+  constexpr std::size_t kLongest = 8;
+  if (name.size() < kShortest || name.size() > kLongest) return Tok::kName;
   const char initial = name[0];
   for (std::size_t i = kFirstKeyword[static_cast<unsigned char>(initial)];
        i < kKeywords.size() && kKeywords[i].first[0] == initial; ++i)

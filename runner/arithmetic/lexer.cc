@@ -127,8 +127,18 @@ constexpr Tok with_equals(char c) {
   }
 }
 
+constexpr std::array<Tok, 256> make_singles() {
+  std::array<Tok, 256> singles{};
+  for (unsigned code = 0; code < singles.size(); ++code)
+    singles[code] = single(static_cast<char>(static_cast<unsigned char>(code)));
+  return singles;
+}
+constexpr std::array<Tok, 256> kSingles = make_singles();
+
 // The longest operator that these three characters begin with. `...` is one, `..` is none.
 constexpr Operator read_operator(char first, char second, char third) {
+  const Tok alone = kSingles[static_cast<unsigned char>(first)];
+  if (second != first && second != '=' && second != '>') return {alone, 1};
   if (first == '.' && second == '.' && third == '.') return {Tok::kEllipsis, 3};
   if (first == second && doubled(first) != Tok::kEnd) {
     if (third == '=' && first != '=') return {Tok::kOther, 3};
@@ -136,7 +146,13 @@ constexpr Operator read_operator(char first, char second, char third) {
   }
   if (second == '=' && with_equals(first) != Tok::kEnd) return {with_equals(first), 2};
   if ((first == '-' || first == '<') && second == '>') return {Tok::kOther, 2};
-  return {single(first), 1};
+  return {alone, 1};
+}
+
+constexpr bool ends_operand(Tok kind) {
+  return kind == Tok::kName || kind == Tok::kInteger || kind == Tok::kFloat ||
+         kind == Tok::kImaginary || kind == Tok::kString || kind == Tok::kCloseParen ||
+         kind == Tok::kCloseBracket || kind == Tok::kCloseBrace;
 }
 
 class Lexer {
@@ -244,13 +260,29 @@ class Lexer {
     return false;
   }
 
+  // A token that is an operand by itself. None follows another one.
+  bool emit_operand(Tok kind, std::size_t length) {
+    if (out_.count > 0 && ends_operand(out_.tokens[out_.count - 1].kind))
+      return fail("invalid syntax; perhaps an operator is missing");
+    return emit(kind, length);
+  }
+
+  // Most numbers are decimal digits with at most one point, and nothing clings to them.
   bool number() {
+    std::size_t length = 0;
+    while (is_digit(peek(length))) ++length;
+    const bool has_point = peek(length) == '.';
+    if (has_point)
+      for (++length; is_digit(peek(length));) ++length;
+    const bool zeros = peek() == '0' && length > 1 && !has_point;
+    if (!zeros && !kNameParts[static_cast<unsigned char>(peek(length))])
+      return emit_operand(has_point ? Tok::kFloat : Tok::kInteger, length);
     const NumberScan scan = scan_number(text_, at_);
     if (scan.failure) {
       failure_ = scan.failure;
       return false;
     }
-    return emit(scan.kind, scan.length);
+    return emit_operand(scan.kind, scan.length);
   }
 
   // A run of letters that can prefix a string, in the combinations Python allows, up to a quote.
@@ -277,8 +309,6 @@ class Lexer {
   }
 
   bool name_or_string() {
-    const std::size_t prefix = string_prefix();
-    if (prefix != kNoPrefix) return string(prefix);
     std::size_t length = 0;
     unsigned all = 0;
     for (const char c : text_.substr(at_)) {
@@ -287,12 +317,15 @@ class Lexer {
       all |= code;
       ++length;
     }
+    const char next = peek(length);
+    if ((next == '"' || next == '\'') && string_prefix() != kNoPrefix) return string(length);
     const std::string_view name = text_.substr(at_, length);
     if (all >= 0x80) {
       if (!is_identifier(name)) return fail("invalid character");
-      return emit(Tok::kName, length);
+      return emit_operand(Tok::kName, length);
     }
-    return emit(keyword_or_name(name), length);
+    const Tok kind = keyword_or_name(name);
+    return kind == Tok::kName ? emit_operand(kind, length) : emit(kind, length);
   }
 
   // A string literal whose quote stands `prefix` bytes ahead. Its inside is looked at later.

@@ -72,14 +72,17 @@ Number integer_from_literal(std::string_view literal) {
 }
 
 double float_from_literal(std::string_view literal) {
-  std::array<char, 1024> buffer{};
-  char* end = buffer.data();
-  for (const char c : literal.substr(0, buffer.size()))
-    if (c != '_') *end++ = c;
+  std::array<char, 1024> buffer;
+  std::string_view digits = literal;
+  if (literal.find('_') != std::string_view::npos) {
+    const char* const end =
+        std::remove_copy(literal.begin(), literal.begin() + std::min(literal.size(), buffer.size()),
+                         buffer.data(), '_');
+    digits = {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
+  }
   double value = 0.0;
-  const auto result = std::from_chars(buffer.data(), end, value);
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec != std::errc::result_out_of_range) return value;
-  const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   return overflows(digits) ? std::numeric_limits<double>::infinity() : 0.0;
 }
 

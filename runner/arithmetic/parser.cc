@@ -1,5 +1,6 @@
 #include "runner/arithmetic/parser.h"
 
+#include <array>
 #include <initializer_list>
 
 #include "runner/arithmetic/lexer.h"
@@ -8,30 +9,33 @@
 namespace runner::arithmetic {
 namespace {
 
-// How tightly a binary operator binds; 0 for a token that is none.
-constexpr int rank_of(Tok kind) {
-  switch (kind) {
-    case Tok::kPipe:
-      return 1;
-    case Tok::kCaret:
-      return 2;
-    case Tok::kAmpersand:
-      return 3;
-    case Tok::kLeftShift:
-    case Tok::kRightShift:
-      return 4;
-    case Tok::kPlus:
-    case Tok::kMinus:
-      return 5;
-    case Tok::kStar:
-    case Tok::kSlash:
-    case Tok::kDoubleSlash:
-    case Tok::kPercent:
-    case Tok::kAt:
-      return 6;
-    default:
-      return 0;
-  }
+// How tightly what stands between two operands binds; 0 for a token that does not.
+enum Rank : std::uint8_t { kNoRank, kOrRank, kAndRank, kNotRank, kComparisonRank, kBitwiseRank };
+constexpr auto make_ranks() {
+  std::array<std::uint8_t, static_cast<std::size_t>(Tok::kOther) + 1> ranks{};
+  std::uint8_t rank = kOrRank;
+  const auto next = [&](std::initializer_list<Tok> kinds) {
+    for (const Tok kind : kinds) ranks[static_cast<std::size_t>(kind)] = rank;
+    ++rank;
+  };
+  next({Tok::kOr});
+  next({Tok::kAnd});
+  next({});  // not
+  next({Tok::kEqual, Tok::kNotEqual, Tok::kLess, Tok::kLessEqual, Tok::kGreater, Tok::kGreaterEqual,
+        Tok::kIn, Tok::kIs, Tok::kNot});  // the last one in `not in`
+  next({Tok::kPipe});
+  next({Tok::kCaret});
+  next({Tok::kAmpersand});
+  next({Tok::kLeftShift, Tok::kRightShift});
+  next({Tok::kPlus, Tok::kMinus});
+  next({Tok::kStar, Tok::kSlash, Tok::kDoubleSlash, Tok::kPercent, Tok::kAt});
+  return ranks;
+}
+constexpr auto kRanks = make_ranks();
+
+constexpr NodeKind node_kind(std::uint8_t rank) {
+  if (rank < kNotRank) return NodeKind::kBoolOp;
+  return rank == kComparisonRank ? NodeKind::kCompare : NodeKind::kBinOp;
 }
 
 constexpr std::uint64_t bits(std::initializer_list<Tok> kinds) {
@@ -45,6 +49,8 @@ constexpr bool is_one_of(Tok kind, std::uint64_t kinds) {
 static_assert(static_cast<unsigned>(Tok::kOther) < 64);
 
 constexpr std::uint64_t kPlainAtoms = bits({Tok::kName, Tok::kInteger, Tok::kFloat});
+constexpr std::uint64_t kTrailers =
+    bits({Tok::kDot, Tok::kOpenParen, Tok::kOpenBracket, Tok::kPower});
 constexpr std::uint64_t kStops = bits({Tok::kEnd, Tok::kNewline, Tok::kComma, Tok::kCloseParen,
                                        Tok::kCloseBracket, Tok::kCloseBrace});
 
@@ -54,16 +60,6 @@ NodeId Parser::fail(std::string_view text) {
   if (!failure_) failure_ = Failure{text, tokens_.tokens[at_].begin};
   at_ = tokens_.count - 1;
   return 0;
-}
-
-NodeId Parser::node(NodeKind kind) {
-  if (tree_.count >= kMaxNodes) return fail("too many parts");
-  Node& made = tree_.nodes[tree_.count];
-  made = kBlankNode;
-  made.kind = kind;
-  made.begin = tokens_.tokens[at_].begin;
-  made.end = tokens_.tokens[at_].end;
-  return static_cast<NodeId>(tree_.count++);
 }
 
 NodeId Parser::wrap(NodeKind kind) { return node(kind); }
@@ -98,7 +94,7 @@ NodeId Parser::expressions() {
 NodeId Parser::star_expressions() {
   const auto one = [this] {
     if (!accept(Tok::kStar)) return expression();
-    binary(1);
+    bitwise_or();
     return node(NodeKind::kStarred);
   };
   const NodeId first = one();
@@ -110,7 +106,7 @@ NodeId Parser::star_expressions() {
 // expression: disjunction ['if' disjunction 'else' expression] | lambda
 NodeId Parser::expression() {
   // A name or number alone: no operator's rule has anything to do.
-  if (is_one_of(kind(), kPlainAtoms) && is_one_of(next_kind(), kStops)) return atom();
+  if (is_one_of(kind(), kPlainAtoms) && is_one_of(next_kind(), kStops)) return plain_atom();
   if (at(Tok::kLambda)) return lambda();
   const NodeId value = disjunction();
   if (!accept(Tok::kIf)) return value;
@@ -131,7 +127,7 @@ NodeId Parser::named_expression() {
 // star_named_expression: '*' bitwise_or | named_expression
 NodeId Parser::star_named_expression() {
   if (!accept(Tok::kStar)) return named_expression();
-  const NodeId inner = binary(1);
+  const NodeId inner = bitwise_or();
   const bool target = get(inner).target != 0 && get(inner).kind != NodeKind::kStarred;
   const NodeId starred = wrap(NodeKind::kStarred);
   get(starred).target = target ? 1 : 0;
@@ -148,78 +144,59 @@ NodeId Parser::yield_expression() {
   return wrap(NodeKind::kYield);
 }
 
-NodeId Parser::disjunction() {
-  const NodeId first = conjunction();
-  if (!at(Tok::kOr)) return first;
-  while (accept(Tok::kOr)) conjunction();
-  return wrap(NodeKind::kBoolOp);
-}
+NodeId Parser::disjunction() { return operation(kOrRank); }
+NodeId Parser::bitwise_or() { return operation(kBitwiseRank); }
 
-NodeId Parser::conjunction() {
-  const NodeId first = inversion();
-  if (!at(Tok::kAnd)) return first;
-  while (accept(Tok::kAnd)) inversion();
-  return wrap(NodeKind::kBoolOp);
-}
-
+// not* comparison
 NodeId Parser::inversion() {
-  if (!at(Tok::kNot)) return comparison();
   while (accept(Tok::kNot)) {
   }
-  comparison();
+  operation(kComparisonRank);
   const NodeId made = wrap(NodeKind::kUnaryOp);
   get(made).op = Tok::kNot;
   return made;
 }
 
-bool Parser::comparison_operator() {
-  switch (kind()) {
-    case Tok::kEqual:
-    case Tok::kNotEqual:
-    case Tok::kLess:
-    case Tok::kLessEqual:
-    case Tok::kGreater:
-    case Tok::kGreaterEqual:
-    case Tok::kIn:
-      ++at_;
-      return true;
-    case Tok::kIs:
-      ++at_;
-      accept(Tok::kNot);
-      return true;
-    case Tok::kNot:
-      if (next_kind() != Tok::kIn) return false;
-      at_ += 2;
-      return true;
-    default:
-      return false;
-  }
+// Steps over an operator. False where `not` stands without `in`.
+bool Parser::step_over_operator() {
+  if (at(Tok::kNot) && next_kind() != Tok::kIn) return false;
+  const bool is = at(Tok::kIs);
+  at_ += at(Tok::kNot) ? 2U : 1U;
+  if (is) accept(Tok::kNot);
+  return true;
 }
 
-NodeId Parser::comparison() {
-  const NodeId first = binary(1);
-  if (!comparison_operator()) return first;
-  do {
-    binary(1);
-  } while (comparison_operator());
-  return wrap(NodeKind::kCompare);
-}
-
-// All left-associative binary operators whose rank is at least the given one.
-NodeId Parser::binary(int least_rank) {
-  NodeId left = factor();
+// All operators whose rank is at least the given one. What is refused whole need not show that
+// `a < b < c` and `a or b or c` are one node each.
+NodeId Parser::operation(std::uint8_t least_rank) {
+  NodeId left = at(Tok::kNot) && least_rank <= kNotRank ? inversion() : operand();
   for (;;) {
     const Tok op = kind();
-    const int rank = rank_of(op);
-    if (rank == 0 || rank < least_rank) return left;
-    ++at_;
-    const NodeId right = binary(rank + 1);
-    const NodeId made = wrap(NodeKind::kBinOp);
+    const std::uint8_t rank = kRanks[static_cast<std::size_t>(op)];
+    if (rank == kNoRank || rank < least_rank || !step_over_operator()) return left;
+    const NodeId right = operation(rank + 1);
+    const NodeId made = wrap(node_kind(rank));
     get(made).op = op;
     get(made).left = left;
     get(made).right = right;
     left = made;
   }
+}
+
+// A name or a number.
+NodeId Parser::plain_atom() {
+  const Tok token = kind();
+  const NodeKind number = token == Tok::kInteger ? NodeKind::kInteger : NodeKind::kFloat;
+  const NodeId made = node(token == Tok::kName ? NodeKind::kName : number);
+  get(made).target = token == Tok::kName ? 1 : 0;
+  ++at_;
+  return made;
+}
+
+// Most operands are a name or a number, and nothing trails it.
+NodeId Parser::operand() {
+  const bool plain = is_one_of(kind(), kPlainAtoms) && !is_one_of(next_kind(), kTrailers);
+  return plain ? plain_atom() : factor();
 }
 
 NodeId Parser::factor() {

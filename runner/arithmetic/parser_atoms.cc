@@ -180,7 +180,7 @@ NodeId Parser::brace_display() {
 NodeId Parser::dict_rest(NodeId made) {
   while (!accept(Tok::kCloseBrace)) {
     if (accept(Tok::kPower)) {
-      binary(1);
+      bitwise_or();
     } else {
       expression();
       expect(Tok::kColon, "a ':' must follow a dictionary's key");

@@ -33,14 +33,14 @@ class Parser {
   NodeId star_named_expression();
   NodeId star_expressions();
   NodeId disjunction();
-  NodeId conjunction();
   NodeId inversion();
-  NodeId comparison();
-  NodeId binary(int least_rank);
+  NodeId bitwise_or();
+  NodeId operation(std::uint8_t least_rank);
+  NodeId operand();
   NodeId factor();
   NodeId power();
   NodeId yield_expression();
-  bool comparison_operator();
+  bool step_over_operator();
 
   // parser_atoms.cc: atoms and what trails them
   NodeId primary();
@@ -83,7 +83,17 @@ class Parser {
     if (!accept(wanted)) fail(otherwise);
   }
   NodeId fail(std::string_view text);
-  NodeId node(NodeKind kind);
+  NodeId node(NodeKind kind) {
+    if (tree_.count >= kMaxNodes) [[unlikely]]
+      return fail("too many parts");
+    Node& made = tree_.nodes[tree_.count];
+    made = kBlankNode;
+    made.kind = kind;
+    made.begin = tokens_.tokens[at_].begin;
+    made.end = tokens_.tokens[at_].end;
+    return static_cast<NodeId>(tree_.count++);
+  }
+  NodeId plain_atom();
   NodeId wrap(NodeKind kind);  // a node around what was just parsed
   Node& get(NodeId id) { return tree_.nodes[id]; }
 

@@ -27,6 +27,9 @@ struct TextFacts {
 };
 TextFacts survey(std::string_view text);
 
+// Whether each character is one from the blank to DEL: so it's one line, without NUL, tab or CR.
+bool is_ascii_line(std::string_view text);
+
 // str.strip(): without the Unicode whitespace at both ends.
 std::string_view strip_in_full(std::string_view text);
 inline std::string_view strip(std::string_view text) {

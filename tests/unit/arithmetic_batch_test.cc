@@ -14,6 +14,12 @@ std::string answer(const std::string& line) {
   return out;
 }
 
+std::string repeated(const std::string& part, int times) {
+  std::string whole;
+  for (int i = 0; i < times; ++i) whole += part;
+  return whole;
+}
+
 }  // namespace
 
 TEST_CASE("arithmetic: a batch line holds one JSON string") {
@@ -25,6 +31,14 @@ TEST_CASE("arithmetic: a batch line holds one JSON string") {
        "invalid syntax (column 4)\"}"},
       {R"("\u00a01\/2")", R"({"value": "0.5"})"},
       {R"("none")", R"({"declined": true})"},
+      {R"(" 1 + 1 ")", R"({"value": "2"})"},
+      {R"("1/0")", R"({"refused": "arithmetic", "message": "division by zero"})"},
+      {R"("1.5/0")", R"({"refused": "arithmetic", "message": "float division by zero"})"},
+      {"\"1" + repeated("+1", 33) + "\"",
+       R"({"refused": "depth", "message": "expression nests deeper than 32 levels"})"},
+      {R"("two apples")",
+       "{\"refused\": \"syntax\", \"message\": \"not a valid expression: "
+       "invalid syntax; perhaps an operator is missing (column 5)\"}"},
       {R"("")", R"({"declined": true})"},
       {R"("'\ud83d\ude00'")", R"({"refused": "whitelist", "message": )"
                               R"("Constant is not on the arithmetic whitelist"})"},

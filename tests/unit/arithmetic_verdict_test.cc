@@ -97,6 +97,29 @@ TEST_CASE("arithmetic: ints are unbounded and floats are doubles") {
   for (const auto& [text, expected] : cases) CHECK(value(text) == expected);
 }
 
+TEST_CASE("arithmetic: an int has no sign at zero, and is exact past where a float is") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"-0.0 - 0*1", "-0.0"},
+      {"-0.0 + 0*-1", "0.0"},
+      {"-0.0 - 0", "-0.0"},
+      {"0*-1*2.5", "0.0"},
+      {"0*-1", "0"},
+      {"5 - 0*-1*2.5", "5.0"},
+      {"0/-3", "-0.0"},
+      {"(0*-1)/3", "0.0"},
+      {"-0.0 - (1 - 1)", "-0.0"},
+      {"1 - 1 - 0.0", "0.0"},
+      {"70368744177664 + 1", "70368744177665"},
+      {"70368744177663 * 64", "4503599627370432"},
+      {"9007199254740991 - 1 + 1", "9007199254740991"},
+      {"(4503599627370496 + 4503599627370496) - 1", "9007199254740991"},
+      {"1234567.5*2", "2469135.0"},
+      {"0.10 + 7.", "7.1"},
+      {"3 - 2 * 0.5 / 4 - 1", "1.75"},
+  };
+  for (const auto& [text, expected] : cases) CHECK(value(text) == expected);
+}
+
 TEST_CASE("arithmetic: the twelve questions") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"3.2 * 10", "32.0"},      {"240 * 0.14", "33.6"},
@@ -226,6 +249,39 @@ TEST_CASE("arithmetic: the bounds") {
         Refused{Refusal::kLength, "expression is 5000 characters; the limit is 200"});
   CHECK(refused(repeated("\xC3\xA9", 201)).kind == Refusal::kLength);
   CHECK(refused(repeated("\xC3\xA9", 200)) == not_whitelisted("Name"));
+}
+
+TEST_CASE("arithmetic: a sum too deep is told by its shape, but its syntax counts first") {
+  const Refused deep{Refusal::kDepth, "expression nests deeper than 32 levels"};
+  for (const std::string text :
+       {"1/0", "1 * 2", ".5", "0.", "-+ 1", "0", "9e9", "(1)", "00", "1_0"})
+    CHECK(refused(concat({text, repeated(" + 1", 33)})) == deep);
+  for (const std::string tail :
+       {"**2", "//2", " % 2", " * -2", " - 3. /.1", "+1e3", "+0x1", "+(1)"})
+    CHECK(refused(concat({"1", repeated("-1", 33), tail})) == deep);
+  for (const std::string tail : {"+", "+01", "+1 1", "+1..", "+.", "*/2", "+1.5.2", " +1a", "+ )"})
+    CHECK(refused(concat({"1", repeated("+1", 33), tail})).kind == Refusal::kSyntax);
+  CHECK(value(concat({"1", repeated("+ -1", 31)})) == "-30");
+  CHECK(refused(concat({"1", repeated("+ -1", 32)})) == deep);  // the first -1 is
+  CHECK(value(concat({"1", repeated("*1", 20), repeated("+1", 12)})) == "13");
+  CHECK(refused(concat({"1", repeated("+1", 32), "*x"})) == not_whitelisted("Name"));
+}
+
+TEST_CASE("arithmetic: every short tail of a long sum, and every short middle") {
+  const std::string characters = "019.+-*/ (e";
+  const std::string before = concat({"1", repeated("+1", 31)});
+  const std::string after = concat({"1", repeated("-2", 3)});
+  int deep = 0;
+  for (std::size_t code = 0; code < 11 * 11 * 11 * 11; ++code) {
+    std::string part;
+    for (std::size_t rest = code; rest != 0; rest /= 11) part += characters[rest % 11];
+    for (const std::string& text : {before + "+1" + part, before + part + after}) {
+      const std::string verdict = to_json(evaluate(text));
+      if (verdict != to_json(evaluate_in_full(text, {}))) FAIL(text << " -> " << verdict);
+      deep += verdict.find("depth") != std::string::npos ? 1 : 0;
+    }
+  }
+  CHECK(deep > 1000);
 }
 
 TEST_CASE("arithmetic: a result is finite") {
