@@ -29,6 +29,7 @@ constexpr std::array kCommands = {
     Entry{"exec", "any command in a jail", cli::exec_command},
     Entry{"eval", "one arithmetic expression, or many: no process is started", cli::eval_command},
     Entry{"serve", "the HTTP API: sessions, files, executions", cli::serve_command},
+    Entry{"mcp", "the same for one client, as an MCP server on stdin and stdout", cli::mcp_command},
     Entry{"policy", "list, show, check and explain policies", cli::policy_command},
     Entry{"doctor", "what this host can and cannot give", cli::doctor_command},
     Entry{"demo", "a real answer from real code, and three refusals", cli::demo_command},

@@ -49,7 +49,7 @@ Reply deleted_reply(const Answer<void>& answer, const std::string& id, const cha
 
 bool takes_json(Action action) {
   return action == Action::kCreateContainer || action == Action::kExecute ||
-         action == Action::kExecuteOnce || action == Action::kEvaluate;
+         action == Action::kExecuteOnce || action == Action::kEvaluate || action == Action::kMcp;
 }
 
 }  // namespace
@@ -74,6 +74,8 @@ void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchang
       return execute(request, exchange);
     case Action::kExecuteOnce:
       return execute_once(request, exchange);
+    case Action::kMcp:
+      return mcp_.post(request, exchange);
     default:
       return exchange->reply(handle_now(request));
   }
@@ -107,6 +109,8 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kEvaluate:
       return answer_reply(wire::evaluate_json(request.body, options_.grammar),
                           [](const std::string& text) { return text; });
+    case Action::kMcpEnd:
+      return mcp_.end(request);
     case Action::kPolicies:
       return {200, options_.policies_json};
     case Action::kCapabilities:
@@ -120,6 +124,7 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kCreateContainer:
     case Action::kExecute:
     case Action::kExecuteOnce:
+    case Action::kMcp:
       break;
   }
   return error_reply({500, "this route has no answer"});

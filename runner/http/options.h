@@ -8,6 +8,7 @@
 
 #include "jail/units.h"
 #include "runner/http/tokens.h"
+#include "runner/mcp/options.h"
 #include "runner/wire/evaluate_json.h"
 
 namespace runner::http {
@@ -29,6 +30,7 @@ struct ServerOptions {
   std::string policies_json;
   std::string capabilities_json;
   wire::Grammar grammar;
+  mcp::Options mcp;
   Timeouts timeouts;
   std::size_t max_connections = 16'384;     // fewer if the limit of open files is lower
   jail::Bytes stream_queue = jail::mib(1);  // what may wait for one client

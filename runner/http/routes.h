@@ -25,6 +25,8 @@ enum class Action : std::uint8_t {
   kInterrupt,
   kExecuteOnce,
   kEvaluate,
+  kMcp,
+  kMcpEnd,
   kPolicies,
   kCapabilities,
   kHealth,
