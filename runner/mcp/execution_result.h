@@ -17,7 +17,8 @@ namespace runner::mcp {
 
 inline constexpr std::size_t kMostStream = std::size_t{64} << 10U;   // of stdout, of stderr
 inline constexpr std::size_t kMostResults = std::size_t{64} << 10U;  // of all results but images
-inline constexpr std::size_t kMostImages = std::size_t{8} << 20U;    // base64, of all images
+// Base64, of all images. Official clients take no message over 10 MiB from a pipe.
+inline constexpr std::size_t kMostImages = std::size_t{6} << 20U;
 
 class ExecutionResult {
  public:

@@ -9,7 +9,10 @@
 namespace runner::mcp {
 namespace {
 
-constexpr std::uint64_t kMostImage = std::uint64_t{6} << 20U;  // bytes of an image that is shown
+// Official clients take no message over 10 MiB from a pipe; base64 adds a third, JSON up to five
+// times to a text.
+constexpr std::uint64_t kMostWhole = std::uint64_t{6} << 20U;
+constexpr std::uint64_t kMostText = std::uint64_t{1} << 20U;
 
 bool is_first_of_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
@@ -102,7 +105,7 @@ json::object read_file(Service& service, const Tenant& tenant, const ReadArgumen
                            {"bytes", bytes->size()},
                            {"mime_type", mime_type_of(file->path)}};
   const bool is_image = is_image_type(mime_type_of(file->path));
-  if (is_image && arguments.offset == 0 && !bytes->empty() && bytes->size() <= kMostImage) {
+  if (is_image && arguments.offset == 0 && !bytes->empty() && bytes->size() <= kMostWhole) {
     return image_result(about, *bytes);
   }
   return piece_result(about, *bytes, arguments);
@@ -136,8 +139,12 @@ tl::expected<json::object, Failure> read_resource(Service& service, const Reques
   if (!file) return wrong(to_utf8(file.error().text));
   const auto bytes = service.content(request.tenant, name->session_id, file->id);
   if (!bytes) return wrong(to_utf8(bytes.error().text));
+  if (bytes->size() > kMostWhole) {
+    return wrong("the file is larger than " + size_text(jail::Bytes{kMostWhole}) +
+                 ", the most that is sent at once; read_file reads it in pieces");
+  }
   json::object content{{"uri", text}, {"mimeType", mime_type_of(file->path)}};
-  if (is_utf8(*bytes)) {
+  if (bytes->size() <= kMostText && is_utf8(*bytes)) {
     content["text"] = *bytes;
   } else {
     content["blob"] = base64(*bytes);

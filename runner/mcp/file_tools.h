@@ -16,7 +16,7 @@ json::object read_file(Service& service, const Tenant& tenant, const ReadArgumen
 json::object close_session(Service& service, const Tenant& tenant,
                            const SessionArguments& arguments);
 
-// The result of resources/read: all of a file, text as text and anything else as base64.
+// The result of resources/read: all of a file, a text as text and anything else as base64.
 tl::expected<json::object, Failure> read_resource(Service& service, const Request& request);
 
 class Writing final : public SessionCall {
