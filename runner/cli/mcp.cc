@@ -24,8 +24,7 @@
 namespace runner::cli {
 namespace {
 
-int serve(const jail::Fd& out, const Home& home, const std::string& policy,
-          mcp::Options options) {
+int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp::Options options) {
   boost::asio::io_context loop(1);
   const auto service = make_service(loop, home, {policy, nullptr});
   mcp::Desk desk(loop, *service, std::move(options));

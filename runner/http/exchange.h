@@ -24,8 +24,8 @@ struct Request {
   Tenant tenant;
   std::string content_type;
   std::string accept;
-  std::string file_name;    // X-Filename, as sent
-  std::string disposition;  // Content-Disposition, as sent
+  std::string file_name;                   // X-Filename, as sent
+  std::string disposition;                 // Content-Disposition, as sent
   std::map<std::string, std::string> mcp;  // the headers that begin with "mcp-"
   std::string body;
   std::optional<Multipart> multipart;  // instead of `body`

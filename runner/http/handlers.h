@@ -18,10 +18,7 @@ class Handlers {
   // All of them outlive this.
   Handlers(boost::asio::io_context& loop, Service& service, Metrics& metrics,
            const ServerOptions& options)
-      : service_(service),
-        metrics_(metrics),
-        options_(options),
-        mcp_(loop, service, options.mcp) {}
+      : service_(service), metrics_(metrics), options_(options), mcp_(loop, service, options.mcp) {}
 
   // Answers now or later. The request may be taken apart.
   void handle(Request& request, const std::shared_ptr<Exchange>& exchange);

@@ -172,9 +172,10 @@ std::shared_ptr<mcp::Peer> McpDoor::peer_of(const Request& request, Reply& refus
   const auto found = peers_.find(*id);
   // Another tenant's does not exist.
   if (found == peers_.end() || found->second.peer->tenant() != request.tenant) {
-    refused = mcp_failure(
-        404, nullptr,
-        {Code::kInvalidRequest, "this MCP-Session-Id is not known (any more): initialize again", {}});
+    refused = mcp_failure(404, nullptr,
+                          {Code::kInvalidRequest,
+                           "this MCP-Session-Id is not known (any more): initialize again",
+                           {}});
     return nullptr;
   }
   found->second.used = ++uses_;

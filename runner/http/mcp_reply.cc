@@ -46,8 +46,7 @@ void McpReply::answer(const std::string& message, std::optional<mcp::Code> failu
     return exchange->end_stream();
   }
   // 2026-07-28: a method that is not there is told by the status too.
-  const bool is_missing =
-      options_.era == mcp::Era::kStateless && failure == mcp::Code::kNoMethod;
+  const bool is_missing = options_.era == mcp::Era::kStateless && failure == mcp::Code::kNoMethod;
   exchange->reply({is_missing ? 404U : 200U, message, "application/json", options_.headers});
 }
 
@@ -74,8 +73,7 @@ void McpReply::on_half_closed() {
 }
 
 void McpReply::on_shutdown() {
-  answer(mcp::failure_text(options_.id,
-                           {mcp::Code::kInternal, "the server is shutting down", {}}),
+  answer(mcp::failure_text(options_.id, {mcp::Code::kInternal, "the server is shutting down", {}}),
          mcp::Code::kInternal);
 }
 

@@ -19,8 +19,8 @@ class McpReply final : public mcp::Outlet,
  public:
   struct Options {
     mcp::Era era = mcp::Era::kHandshake;
-    bool takes_events = false;   // the client reads streams
-    boost::json::value id = {};  // of the request
+    bool takes_events = false;                                      // the client reads streams
+    boost::json::value id = {};                                     // of the request
     std::vector<std::pair<std::string, std::string>> headers = {};  // of a reply in JSON
   };
   McpReply(std::weak_ptr<Exchange> exchange, Options options)

@@ -89,8 +89,7 @@ json::object Desk::call_now(Tool tool, const Request& request, const json::objec
 
 std::shared_ptr<Call> Desk::call_tool(Request request, const std::shared_ptr<Outlet>& outlet) {
   const auto wrong = [&](const std::string& why) {
-    outlet->answer(failure_text(request.id, {Code::kInvalidParams, why, {}}),
-                   Code::kInvalidParams);
+    outlet->answer(failure_text(request.id, {Code::kInvalidParams, why, {}}), Code::kInvalidParams);
     return nullptr;
   };
   const json::value* const name = request.params.if_contains("name");

@@ -39,8 +39,7 @@ void Execution::on_event(const ExecutionEvent& event) {
 void Execution::on_finished(const Finished& finished) {
   timer_.cancel();
   if (!is_cancelled()) {
-    return finish(
-        result_.object({session_id(), is_new()}, shared().untold(session_id())));
+    return finish(result_.object({session_id(), is_new()}, shared().untold(session_id())));
   }
   if (is_new()) {
     remove_own_session();
@@ -48,8 +47,7 @@ void Execution::on_finished(const Finished& finished) {
     shared().tell_later(session_id(),
                         std::string("An earlier call of this session was cancelled by the "
                                     "client: its code ended as ") +
-                            word_text(finished.outcome.word) + ", " +
-                            state_text(finished.outcome));
+                            word_text(finished.outcome.word) + ", " + state_text(finished.outcome));
   }
   retire();
 }
@@ -70,8 +68,8 @@ void Execution::tick() {
     notify("");
     return wait_tick();
   }
-  const auto elapsed = std::chrono::duration_cast<jail::Millis>(
-      std::chrono::steady_clock::now() - began_);
+  const auto elapsed =
+      std::chrono::duration_cast<jail::Millis>(std::chrono::steady_clock::now() - began_);
   std::string message = result_.has_begun() ? "running, " : "waiting for the session, ";
   message += duration_text(elapsed);
   if (const std::string line = result_.last_line(); !line.empty()) message += "; " + line;

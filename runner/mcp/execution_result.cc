@@ -84,8 +84,8 @@ void ExecutionResult::add_rich(const Rich& rich) {
   Rich kept{rich.is_main, {}};
   json::array shown;
   for (const auto& [mime_type, content] : rich.data) {
-    const std::string what =
-        printable(mime_type.substr(0, 64)) + " of result " + number + " (" + size_of(content.size());
+    const std::string what = printable(mime_type.substr(0, 64)) + " of result " + number + " (" +
+                             size_of(content.size());
     if (is_image_type(mime_type)) {
       if (add_image(mime_type, content)) {
         shown.push_back(json::value(mime_type));
@@ -153,8 +153,9 @@ std::string ExecutionResult::text(const Place& place, const std::vector<std::str
   for (const std::string& plain : plain_) add_section(text, "result", plain);
   if (raised_) {
     const std::string line = raised_->name + ": " + raised_->value;
-    add_section(text, "error",
-                to_utf8(raised_->traceback.empty() ? line : raised_->traceback).substr(0, kMostStream));
+    add_section(
+        text, "error",
+        to_utf8(raised_->traceback.empty() ? line : raised_->traceback).substr(0, kMostStream));
   }
   const auto shown = [](const Kept& kept) {
     return to_utf8(kept.is_cut ? without_partial_character(kept.bytes) : kept.bytes);

@@ -127,8 +127,7 @@ tl::expected<json::object, Failure> read_resource(Service& service, const Reques
     return fail(Code::kInvalidParams, "'uri' must be a string");
   }
   // 2026-07-28 has no code of its own for a resource that is not there.
-  const Code missing =
-      request.era == Era::kStateless ? Code::kInvalidParams : Code::kNoResource;
+  const Code missing = request.era == Era::kStateless ? Code::kInvalidParams : Code::kNoResource;
   const std::string text(uri->get_string());
   const auto wrong = [&](const std::string& why) {
     return tl::unexpected(Failure{missing, why, {{"uri", text}}});
@@ -161,13 +160,11 @@ Writing::Writing(Shared& shared, Request request, std::shared_ptr<Outlet> outlet
       content_(std::move(arguments.content)) {}
 
 void Writing::go() {
-  const auto file =
-      shared().service.put_file(request().tenant, session_id(), name_, content_);
+  const auto file = shared().service.put_file(request().tenant, session_id(), name_, content_);
   if (!file) return refuse(file.error());
   ToolResult result;
-  result.structured = {{"session_id", session_id()},
-                       {"session_is_new", is_new()},
-                       {"file", file_entry(*file)}};
+  result.structured = {
+      {"session_id", session_id()}, {"session_is_new", is_new()}, {"file", file_entry(*file)}};
   result.add_text("wrote " + printable(file->path) + " (" + size_text(jail::Bytes{file->bytes}) +
                   ")\nsession_id: " + session_id() + (is_new() ? " (new)" : "") + "\n");
   result.content.push_back(resource_link(*file));

@@ -18,8 +18,8 @@ enum class Code : int {
   kNoMethod = -32601,
   kInvalidParams = -32602,
   kInternal = -32603,
-  kNoResource = -32002,          // of the revisions with a handshake only
-  kHeaderMismatch = -32020,      // 2026-07-28 from here
+  kNoResource = -32002,      // of the revisions with a handshake only
+  kHeaderMismatch = -32020,  // 2026-07-28 from here
   kUnsupportedRevision = -32022,
   kCancelled = -32800,  // outside of what JSON-RPC reserves; only to clients that read no streams
 };

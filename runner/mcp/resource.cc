@@ -16,15 +16,24 @@ struct Ending {
   std::string_view type;
 };
 constexpr std::array kEndings = {
-    Ending{"csv", "text/csv"},          Ending{"gif", "image/gif"},
-    Ending{"html", "text/html"},        Ending{"jpeg", "image/jpeg"},
-    Ending{"jpg", "image/jpeg"},        Ending{"js", "text/javascript"},
-    Ending{"json", "application/json"}, Ending{"log", "text/plain"},
-    Ending{"md", "text/markdown"},      Ending{"pdf", "application/pdf"},
-    Ending{"png", "image/png"},         Ending{"py", "text/x-python"},
-    Ending{"svg", "image/svg+xml"},     Ending{"tsv", "text/tab-separated-values"},
-    Ending{"txt", "text/plain"},        Ending{"webp", "image/webp"},
-    Ending{"xml", "application/xml"},   Ending{"zip", "application/zip"},
+    Ending{"csv", "text/csv"},
+    Ending{"gif", "image/gif"},
+    Ending{"html", "text/html"},
+    Ending{"jpeg", "image/jpeg"},
+    Ending{"jpg", "image/jpeg"},
+    Ending{"js", "text/javascript"},
+    Ending{"json", "application/json"},
+    Ending{"log", "text/plain"},
+    Ending{"md", "text/markdown"},
+    Ending{"pdf", "application/pdf"},
+    Ending{"png", "image/png"},
+    Ending{"py", "text/x-python"},
+    Ending{"svg", "image/svg+xml"},
+    Ending{"tsv", "text/tab-separated-values"},
+    Ending{"txt", "text/plain"},
+    Ending{"webp", "image/webp"},
+    Ending{"xml", "application/xml"},
+    Ending{"zip", "application/zip"},
     Ending{"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}};
 
 // RFC 3986: what may stand in a path as it is.

@@ -50,9 +50,8 @@ tl::expected<Meta, Failure> read_meta(const json::object& params) {
 
 std::optional<Failure> wrong_stateless(const Meta& meta) {
   if (!meta.revision) {
-    return Failure{Code::kInvalidParams,
-                   "'_meta' has no 'io.modelcontextprotocol/protocolVersion'",
-                   {}};
+    return Failure{
+        Code::kInvalidParams, "'_meta' has no 'io.modelcontextprotocol/protocolVersion'", {}};
   }
   if (*meta.revision != kStateless) return unsupported(*meta.revision);
   if (!meta.has_capabilities) {
@@ -83,12 +82,11 @@ tl::expected<json::object, Failure> initialize_result(const json::object& params
     return fail(Code::kInvalidParams, "'protocolVersion' must say which revision you speak");
   }
   const std::string revision(asked->get_string());
-  return json::object{
-      {"protocolVersion",
-       is_handshake_revision(revision) ? revision : std::string(kNewestHandshake)},
-      {"capabilities", capabilities()},
-      {"serverInfo", server_info(identity)},
-      {"instructions", identity.instructions}};
+  return json::object{{"protocolVersion",
+                       is_handshake_revision(revision) ? revision : std::string(kNewestHandshake)},
+                      {"capabilities", capabilities()},
+                      {"serverInfo", server_info(identity)},
+                      {"instructions", identity.instructions}};
 }
 
 json::object discover_result(const Identity& identity) {

@@ -19,9 +19,9 @@ namespace runner::mcp {
 struct StdioOptions {
   int in = 0;  // both are borrowed, and stay as they are
   int out = 1;
-  jail::Bytes most_line = jail::mib(17);  // longer ones are refused and skipped
+  jail::Bytes most_line = jail::mib(17);   // longer ones are refused and skipped
   jail::Bytes most_queued = jail::mib(4);  // above it nothing is read: the client does not
-  jail::Millis ending{2'000};  // for what is interrupted at the end to end
+  jail::Millis ending{2'000};              // for what is interrupted at the end to end
 };
 
 class Stdio final : public std::enable_shared_from_this<Stdio> {

@@ -23,9 +23,7 @@ const std::string kList = R"({"jsonrpc":"2.0","id":2,"method":"tools/list"})";
 constexpr const char* kAlice = "Authorization: Bearer aaaaaaaaaaaaaaaaaaaa\r\n";
 constexpr const char* kBob = "Authorization: Bearer bbbbbbbbbbbbbbbbbbbb\r\n";
 
-void quick(runner::http::ServerOptions& options) {
-  options.mcp.progress_every = jail::Millis{5};
-}
+void quick(runner::http::ServerOptions& options) { options.mcp.progress_every = jail::Millis{5}; }
 
 std::string session(Client& client, const std::string& headers = kBoth) {
   const Response begun = client.call("POST", "/mcp", kInitialize, headers);
@@ -111,9 +109,9 @@ TEST_CASE("mcp: what is refused before it is read, and what is no message") {
   CHECK(batch.status == 400);
   CHECK(code_of(batch) == -32600);
   const std::string id = session(third);
-  const Response odd = third.call("POST", "/mcp", kList,
-                                  kBoth + "MCP-Session-Id: " + id +
-                                      "\r\nMCP-Protocol-Version: 1999-01-01\r\n");
+  const Response odd =
+      third.call("POST", "/mcp", kList,
+                 kBoth + "MCP-Session-Id: " + id + "\r\nMCP-Protocol-Version: 1999-01-01\r\n");
   CHECK(odd.status == 400);
   CHECK(code_of(odd) == -32022);
   // A header that says what the body does not.
@@ -128,8 +126,8 @@ TEST_CASE("mcp: a tenant's session is not another's") {
     options.tokens =
         *runner::http::Tokens::parse("alice:aaaaaaaaaaaaaaaaaaaa\nbob:bbbbbbbbbbbbbbbbbbbb\n");
   });
+  CHECK(server.client().call("POST", "/mcp", kInitialize, kBoth).status == 401);
   Client client = server.client();
-  CHECK(client.call("POST", "/mcp", kInitialize, kBoth).status == 401);
   const std::string id = session(client, kBoth + kAlice);
   CHECK(client.call("POST", "/mcp", kList, with(id) + kBob).status == 404);
   CHECK(client.call("DELETE", "/mcp", "", with(id) + kBob).status == 404);
@@ -162,7 +160,8 @@ TEST_CASE("mcp: progress and the answer come on one stream") {
   const json::value note = json::parse(first.substr(first.find("data: ") + 6));
   CHECK(note.at("params").at("progressToken") == 7);
 
-  // It goes on until another request says that it is cancelled; then the stream ends without a word.
+  // It goes on until another request says that it is cancelled; then the stream ends without a
+  // word.
   Client second = server.client();
   const std::string cancel =
       R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})";
@@ -203,8 +202,7 @@ TEST_CASE("mcp: going is cancelling from 2026-07-28 on, and not before") {
     old.reset();
   }
   Client modern = server.client();
-  post(modern,
-       stateless(6, "tools/call", R"(,"name":"execute_code","arguments":{"code":"hang"})"),
+  post(modern, stateless(6, "tools/call", R"(,"name":"execute_code","arguments":{"code":"hang"})"),
        says("tools/call", "execute_code"));
   CHECK(server.eventually([&] { return server.service.list("", {}, "")->data.size() == 2; }));
   CHECK(server.ask<std::uint64_t>([&] { return server.service.interrupts; }) == 0);
@@ -226,8 +224,9 @@ TEST_CASE("mcp: 2026-07-28 over HTTP, and the headers that repeat the body") {
   const std::string call =
       stateless(2, "tools/call", R"(,"name":"execute_code","arguments":{"code":"print a"})");
   CHECK(client.call("POST", "/mcp", call, says("tools/call", "execute_code")).status == 200);
-  CHECK(client.call("POST", "/mcp", call, says("tools/call", "=?base64?ZXhlY3V0ZV9jb2Rl?="))
-            .status == 200);
+  CHECK(
+      client.call("POST", "/mcp", call, says("tools/call", "=?base64?ZXhlY3V0ZV9jb2Rl?=")).status ==
+      200);
   const auto refused = [&](const std::string& body, const std::string& headers, int code) {
     const Response response = client.call("POST", "/mcp", body, headers);
     CHECK(response.status == 400);

@@ -7,6 +7,7 @@ set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 folder=${1:?usage: install.sh FOLDER}
+# shellcheck disable=SC1091  # it is checked by itself
 . "$here/skip.sh"
 
 wanted=$(sha256sum <"$here/package-lock.json")

@@ -93,16 +93,16 @@ TEST_CASE("a client without a handshake says all in each request") {
 
 TEST_CASE("a revision without a handshake that is not spoken here") {
   Conversation talk(Peer::Begun::kNot);
-  const json::value error = talk.ask(
-      R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{)"
-      R"("io.modelcontextprotocol/protocolVersion":"2027-01-01",)"
-      R"("io.modelcontextprotocol/clientCapabilities":{}}}})");
+  const json::value error =
+      talk.ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{)"
+               R"("io.modelcontextprotocol/protocolVersion":"2027-01-01",)"
+               R"("io.modelcontextprotocol/clientCapabilities":{}}}})");
   CHECK(error.at("code") == -32022);
   CHECK(error.at("data").at("requested") == "2027-01-01");
   CHECK(error.at("data").at("supported").at(0) == "2026-07-28");
-  const json::value bare = talk.ask(
-      R"({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{)"
-      R"("io.modelcontextprotocol/protocolVersion":"2026-07-28"}}})");
+  const json::value bare =
+      talk.ask(R"({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{)"
+               R"("io.modelcontextprotocol/protocolVersion":"2026-07-28"}}})");
   CHECK(bare.at("code") == -32602);
   CHECK(string_of(bare.at("message")).find("clientCapabilities") != std::string::npos);
 }
@@ -111,19 +111,19 @@ TEST_CASE("what is no message, byte for byte") {
   Conversation talk;
   CHECK(answer_to(talk, "{\"jsonrpc\":\"2.0\",\"id\":1,").find(R"("code":-32700)") !=
         std::string::npos);
-  CHECK(answer_to(talk, "") .find(R"("code":-32700)") != std::string::npos);
+  CHECK(answer_to(talk, "").find(R"("code":-32700)") != std::string::npos);
   CHECK(answer_to(talk, R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])") ==
         R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not part of this )"
         R"(protocol; send each message by itself"}})");
   CHECK(answer_to(talk, "[]").find(R"("code":-32600)") != std::string::npos);
   CHECK(answer_to(talk, "3") ==
         R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be a JSON object"}})");
-  CHECK(answer_to(talk, R"({"jsonrpc":"1.0","id":5,"method":"ping"})") ==
-        R"({"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"'jsonrpc' must be \"2.0\""}})");
+  CHECK(
+      answer_to(talk, R"({"jsonrpc":"1.0","id":5,"method":"ping"})") ==
+      R"({"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"'jsonrpc' must be \"2.0\""}})");
   CHECK(answer_to(talk, R"({"id":5,"method":"ping"})").find(R"("id":5,)") != std::string::npos);
   for (const char* id : {"null", "1.5", "true", "[1]", "{}"}) {
-    const std::string text =
-        R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":"ping"})";
+    const std::string text = R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":"ping"})";
     CHECK(answer_to(talk, text) ==
           R"({"jsonrpc":"2.0","error":{"code":-32600,"message":"'id' must be a string or a )"
           R"(whole number"}})");
@@ -132,27 +132,27 @@ TEST_CASE("what is no message, byte for byte") {
         std::string::npos);
   CHECK(answer_to(talk, R"({"jsonrpc":"2.0","id":5,"method":7})").find("-32600") !=
         std::string::npos);
-  CHECK(answer_to(talk, R"({"jsonrpc":"2.0","id":5,"method":"ping","params":[1]})")
-            .find("-32602") != std::string::npos);
+  CHECK(
+      answer_to(talk, R"({"jsonrpc":"2.0","id":5,"method":"ping","params":[1]})").find("-32602") !=
+      std::string::npos);
   CHECK(answer_to(talk, R"({"jsonrpc":"2.0","id":5,"id":6,"method":"ping"})")
             .find("'id' stands twice") != std::string::npos);
-  CHECK(answer_to(talk, "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}")
-            .find("-32700") != std::string::npos);
+  CHECK(
+      answer_to(talk, "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}").find("-32700") !=
+      std::string::npos);
   std::string deep = R"({"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":)";
   deep += std::string(100, '[') + std::string(100, ']') + "}}";
   CHECK(answer_to(talk, deep).find("-32700") != std::string::npos);
   for (const char* meta : {"3", R"({"progressToken":1.5})", R"({"progressToken":[]})"}) {
-    const json::value error =
-        talk.ask(R"({"jsonrpc":"2.0","id":5,"method":"ping","params":{"_meta":)" +
-                 std::string(meta) + "}}");
+    const json::value error = talk.ask(
+        R"({"jsonrpc":"2.0","id":5,"method":"ping","params":{"_meta":)" + std::string(meta) + "}}");
     CHECK(error.at("code") == -32602);
   }
 }
 
 TEST_CASE("methods and tools that are not there") {
   Conversation talk;
-  const json::value method =
-      talk.ask(R"({"jsonrpc":"2.0","id":1,"method":"prompts/list"})");
+  const json::value method = talk.ask(R"({"jsonrpc":"2.0","id":1,"method":"prompts/list"})");
   CHECK(method.at("code") == -32601);
   CHECK(method.at("message") == "there is no method 'prompts/list' in this revision");
   const json::value tool = talk.call("run_shell", "{}");

@@ -4,6 +4,7 @@ set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 folder=${1:?usage: run_suite.sh FOLDER SUITE.mjs}
+# shellcheck disable=SC1091  # it is checked by itself
 . "$here/skip.sh"
 
 [ -e "$folder/stamp" ] || skip "the official MCP clients (npm)"

@@ -1,4 +1,6 @@
 // The pipe: lines in, lines out, and the end. Over real pipes, with a service without jails.
+#include "runner/mcp/stdio.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 #include <thread>
 
 #include "jail/fd.h"
-#include "runner/mcp/stdio.h"
 #include "tests/support/fake_service.h"
 
 namespace json = boost::json;
@@ -133,7 +134,8 @@ TEST_CASE("the end of the input interrupts what runs, and ends") {
   REQUIRE(pipe.reads(2));
   CHECK(pipe.line(1).at("id") == 2);
   CHECK(pipe.desk.running() == 1);
-  pipe.write(kPing);  // no line end: it is answered all the same
+  // No line end: it is answered all the same.
+  pipe.write(R"({"jsonrpc":"2.0","id":3,"method":"ping"})");
   pipe.close_input();
   CHECK(pipe.ends());
   CHECK(pipe.service.interrupts == 1);

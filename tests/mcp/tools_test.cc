@@ -60,8 +60,7 @@ TEST_CASE("an execution: text, structure, image, link") {
   CHECK(about.at("expires_at") == 1'700'001'200);
   CHECK(about.at("notes") == json::parse(R"(["pipe is not offered: a FIFO"])"));
   const std::string id = string_of(about.at("session_id"));
-  CHECK(string_of(about.at("files").at(0).at("uri")) ==
-        "sandglass://" + id + "/mnt/data/out.csv");
+  CHECK(string_of(about.at("files").at(0).at("uri")) == "sandglass://" + id + "/mnt/data/out.csv");
 
   CHECK(block_types(result) == std::vector<std::string>{"text", "image", "resource_link"});
   CHECK(result.at("content").at(1).at("data") == "iVBORw0KGgo=");
@@ -101,7 +100,9 @@ TEST_CASE("5 MB of stdout are cut, and the result says so") {
   CHECK(talk.heard.back().size() < 200'000);
   // A character is not cut in half, and a byte that is none is told.
   const json::value odd = talk.call("execute_code", R"({"code":"bytes 61ff62"})");
-  CHECK(odd.at("structuredContent").at("stdout") == "a\xEF\xBF\xBD" "b");
+  CHECK(odd.at("structuredContent").at("stdout") ==
+        "a\xEF\xBF\xBD"
+        "b");
   CHECK(has(text_of(odd), "stdout is not UTF-8"));
 }
 
@@ -215,8 +216,9 @@ TEST_CASE("a resource that is not there has the code of its revision") {
 
 TEST_CASE("arithmetic: a value, a refusal and a decline are three things") {
   Conversation talk;
-  const json::value value = talk.call("evaluate_expression", R"({"expression":"38.50 + 41.00",)"
-                                      R"("sources":[{"cite":"[1]","text":"38.50 paid"}]})");
+  const json::value value =
+      talk.call("evaluate_expression", R"({"expression":"38.50 + 41.00",)"
+                                       R"("sources":[{"cite":"[1]","text":"38.50 paid"}]})");
   CHECK(value.at("structuredContent").at("value") == "79.5");
   CHECK(value.at("structuredContent").at("unsourced") == json::parse(R"(["41.00"])"));
   CHECK(value.at("isError") == false);
