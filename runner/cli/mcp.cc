@@ -48,20 +48,21 @@ Result<mcp::Options> mcp_options(std::span<const policies::Policy> policies,
                                  const std::string& name) {
   mcp::Options options;
   options.version = SANDGLASS_VERSION;
-  options.facts.policy = name;
-  options.facts.languages.clear();
+  const policies::Policy* chosen = &policies.back();
   for (const policies::Policy& policy : policies) {
     if (policy.name == "restricted") {
       const auto grammar = arithmetic_options(policy);
       if (!grammar) return tl::unexpected(grammar.error());
       options.grammar = *grammar;
     }
-    if (policy.name != name) continue;
-    options.facts.wall_time = duration_text(policy.limits.wall_time);
-    options.facts.idle = duration_text(policy.session.idle);
-    for (const auto& [language, interpreter] : policy.interpreters) {
-      if (has_driver(language)) options.facts.languages.push_back(language);
-    }
+    if (policy.name == name) chosen = &policy;
+  }
+  options.facts.policy = chosen->name;
+  options.facts.wall_time = duration_text(chosen->limits.wall_time);
+  options.facts.idle = duration_text(chosen->session.idle);
+  options.facts.languages.clear();
+  for (const auto& [language, interpreter] : chosen->interpreters) {
+    if (has_driver(language)) options.facts.languages.push_back(language);
   }
   return options;
 }
@@ -78,12 +79,11 @@ int mcp_command(const Words& words) {
   const auto library = policies::Library::open(home->policies);
   if (!library) return print_error({ErrorKind::kPolicy, library.error().text, std::nullopt});
   std::vector<policies::Policy> policies;
-  for (const std::string& wanted : {name, std::string("restricted")}) {
+  for (const std::string& wanted : {std::string("restricted"), name}) {
     auto policy = library->find(wanted);
     if (!policy) return print_error({ErrorKind::kPolicy, policy.error().text, std::nullopt});
     policies.push_back(std::move(*policy));
   }
-  policies.front().name = name;  // a file of the operator's own is called by its path
   auto options = mcp_options(policies, name);
   if (!options) return print_error(options.error());
   // Stdout is the protocol's. Whatever else is ever printed in this process goes to stderr.

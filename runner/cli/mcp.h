@@ -10,7 +10,8 @@
 
 namespace runner::cli {
 
-// `policies` has `name`, and `restricted` for evaluate_expression.
+// `policies` has `restricted`, for evaluate_expression, and `name`: by that name, or last, where it
+// is the path of a file. The path is not told to clients.
 Result<mcp::Options> mcp_options(std::span<const policies::Policy> policies,
                                  const std::string& name);
 

@@ -36,7 +36,7 @@ tl::unexpected<Failure> no_method(const Request& request) {
 
 }  // namespace
 
-std::shared_ptr<Call> Desk::begin(Request request, std::shared_ptr<Outlet> outlet) {
+std::shared_ptr<Call> Desk::begin(Request request, const std::shared_ptr<Outlet>& outlet) {
   if (request.method == "tools/call") return call_tool(std::move(request), outlet);
   auto result = answer_now(request);
   if (result) {

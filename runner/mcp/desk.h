@@ -18,7 +18,7 @@ class Desk {
 
   // `request` is one that a client may send by now: whether it has begun properly is for the
   // transport to know. Null: it has been answered.
-  std::shared_ptr<Call> begin(Request request, std::shared_ptr<Outlet> outlet);
+  std::shared_ptr<Call> begin(Request request, const std::shared_ptr<Outlet>& outlet);
 
   [[nodiscard]] const Identity& identity() const { return shared_.identity; }
   [[nodiscard]] std::size_t running() const { return shared_.live.size(); }

@@ -92,7 +92,7 @@ json::array tool_list(const ToolFacts& facts) {
                       {"inputSchema", parsed(entry.input)},
                       {"outputSchema", parsed(entry.output)},
                       {"annotations", parsed(entry.annotations)}};
-    if (entry.tool == Tool::kExecuteCode) {
+    if (entry.tool == Tool::kExecuteCode && !facts.languages.empty()) {
       json::array words;
       for (const std::string& language : facts.languages) words.push_back(json::value(language));
       tool.at("inputSchema").at("properties").at("language").as_object()["enum"] = words;

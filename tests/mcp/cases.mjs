@@ -116,7 +116,7 @@ async function tellsFailures(speaker) {
   assert.equal(structured(raised).error.name, "ZeroDivisionError");
   const id = structured(raised).session_id;
   const denied = await speaker.execute("import socket; socket.socket()", id);
-  assert.equal(structured(denied).denied[0].syscall, "socket");
+  assert.equal(structured(denied).denied[0]?.syscall, "socket", text(denied));
   assert.match(text(denied), /denied socket\(AF_INET.*allowed by \[syscalls\] allow/);
   const late = await speaker.call("execute_code",
     { code: "y = 1\nwhile True: pass", session_id: id, timeout_s: 0.5 });
@@ -147,7 +147,8 @@ export async function doesNotGrow(speaker, pid, calls) {
   const told = `${calls} calls: ${JSON.stringify(before)} became ${JSON.stringify(after)}`;
   console.log(`# ${told}`);
   assert.ok(after.fds <= before.fds + 4, told);
-  assert.ok(after.rss <= before.rss + (4 << 20), told);
+  // AddressSanitizer keeps what was freed.
+  if (!process.env.SANDGLASS_SANITIZED) assert.ok(after.rss <= before.rss + (4 << 20), told);
 }
 
 export const cases = { describesItself, keepsState, answersEachCall, cancelsInALoop,
