@@ -8,7 +8,7 @@ namespace runner::mcp {
 
 Execution::Execution(Shared& shared, Request request, std::shared_ptr<Outlet> outlet,
                      ExecuteArguments arguments)
-    : SessionCall(shared, std::move(request), std::move(outlet), std::move(arguments.session_id)),
+    : SessionCall(shared, std::move(request), std::move(outlet), arguments.session_id),
       wish_(std::move(arguments.wish)),
       timer_(shared.loop) {
   // A new session has the language of its first code.

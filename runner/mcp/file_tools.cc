@@ -155,7 +155,7 @@ tl::expected<json::object, Failure> read_resource(Service& service, const Reques
 
 Writing::Writing(Shared& shared, Request request, std::shared_ptr<Outlet> outlet,
                  WriteArguments arguments)
-    : SessionCall(shared, std::move(request), std::move(outlet), std::move(arguments.session_id)),
+    : SessionCall(shared, std::move(request), std::move(outlet), arguments.session_id),
       name_(std::move(arguments.name)),
       content_(std::move(arguments.content)) {}
 

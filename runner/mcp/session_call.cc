@@ -30,7 +30,7 @@ void Shared::answer(const Request& request, Outlet& outlet, json::object result)
 }
 
 SessionCall::SessionCall(Shared& shared, Request request, std::shared_ptr<Outlet> outlet,
-                         std::optional<std::string> session_id)
+                         const std::optional<std::string>& session_id)
     : shared_(shared),
       request_(std::move(request)),
       outlet_(std::move(outlet)),

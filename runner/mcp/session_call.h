@@ -46,7 +46,7 @@ struct Shared {
 class SessionCall : public Call, public std::enable_shared_from_this<SessionCall> {
  public:
   SessionCall(Shared& shared, Request request, std::shared_ptr<Outlet> outlet,
-              std::optional<std::string> session_id);
+              const std::optional<std::string>& session_id);
 
   void start(const std::optional<std::string>& language);
   void cancel() final;
