@@ -33,6 +33,7 @@ constexpr std::array kCommands = {
     Entry{"compare", "two policies, or another sandbox, side by side", cli::compare_command},
     Entry{"replay", "run what a trace recorded again, and say whether it comes out the same",
           cli::replay_command},
+    Entry{"mcp", "the same for one client, as an MCP server on stdin and stdout", cli::mcp_command},
     Entry{"policy", "list, show, check and explain policies", cli::policy_command},
     Entry{"doctor", "what this host can and cannot give", cli::doctor_command},
     Entry{"demo", "a real answer from real code, and three refusals", cli::demo_command},

@@ -231,6 +231,13 @@ class Service {
                                       const Page& page) = 0;
   virtual Answer<File> file(const Tenant& tenant, std::string_view id,
                             std::string_view file_id) = 0;
+  // By its absolute path in the container, at the latest look: while code runs there is none. A
+  // service that cannot answers kNotFound, as this one does.
+  virtual Answer<File> file_at(const Tenant& /*tenant*/, std::string_view /*id*/,
+                               std::string_view /*path*/) {
+    return tl::unexpected<Refusal>(
+        {Refusal::Kind::kNotFound, "files are not found by their path here", "path"});
+  }
   // All of it: at most the policy's max_file.
   virtual Answer<std::string> content(const Tenant& tenant, std::string_view id,
                                       std::string_view file_id) = 0;

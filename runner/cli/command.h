@@ -28,6 +28,7 @@ int compare_command(const Words& words);
 int demo_command(const Words& words);
 int serve_command(const Words& words);
 int replay_command(const Words& words);
+int mcp_command(const Words& words);
 
 inline constexpr int kFailed = 125;
 // Of the restricted mode, beside 0 for a value.

@@ -9,6 +9,7 @@
 #include "policies/load.h"
 #include "runner/cli/arithmetic.h"
 #include "runner/cli/command.h"
+#include "runner/cli/mcp.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
 #include "runner/cli/serve_notes.h"
@@ -87,6 +88,9 @@ Result<http::ServerOptions> server_options(const ServeOptions& options,
     if (!grammar) return tl::unexpected(grammar.error());
     result.grammar = *grammar;
   }
+  auto mcp = mcp_options(policies, options.policy_name());
+  if (!mcp) return tl::unexpected(mcp.error());
+  result.mcp = std::move(*mcp);
   result.policies_json = wire::policies_json(policies, options.policy_name());
   return result;
 }

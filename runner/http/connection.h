@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <list>
@@ -23,11 +24,12 @@ class Connection;
 
 // What the connections of a server share.
 struct Room {
-  Room(Service& service_in, Metrics& metrics_in, ServerOptions options_in)
+  Room(boost::asio::io_context& loop, Service& service_in, Metrics& metrics_in,
+       ServerOptions options_in)
       : service(service_in),
         metrics(metrics_in),
         options(std::move(options_in)),
-        handlers(service_in, metrics_in, options),
+        handlers(loop, service_in, metrics_in, options),
         scratch(std::size_t{64} * 1024) {}
 
   Service& service;

@@ -167,6 +167,7 @@ std::optional<Reply> Connection::admit(Head& head) {
   request_->accept = std::move(head.accept);
   request_->file_name = std::move(head.file_name);
   request_->disposition = std::move(head.disposition);
+  request_->mcp = std::move(head.mcp);
   return prepare_body(head, *found.route);
 }
 

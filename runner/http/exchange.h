@@ -2,6 +2,7 @@
 // The event loop's thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +24,9 @@ struct Request {
   Tenant tenant;
   std::string content_type;
   std::string accept;
-  std::string file_name;    // X-Filename, as sent
-  std::string disposition;  // Content-Disposition, as sent
+  std::string file_name;                   // X-Filename, as sent
+  std::string disposition;                 // Content-Disposition, as sent
+  std::map<std::string, std::string> mcp;  // the headers that begin with "mcp-"
   std::string body;
   std::optional<Multipart> multipart;  // instead of `body`
 };

@@ -50,7 +50,7 @@ Reply deleted_reply(const Answer<void>& answer, const std::string& id, const cha
 
 bool takes_json(Action action) {
   return action == Action::kCreateContainer || action == Action::kExecute ||
-         action == Action::kExecuteOnce || action == Action::kEvaluate;
+         action == Action::kExecuteOnce || action == Action::kEvaluate || action == Action::kMcp;
 }
 
 }  // namespace
@@ -77,6 +77,8 @@ void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchang
       return execute_once(request, exchange);
     case Action::kEvaluate:
       return evaluate(request, exchange);
+    case Action::kMcp:
+      return mcp_.post(request, exchange);
     default:
       return exchange->reply(handle_now(request));
   }
@@ -109,6 +111,8 @@ Reply Handlers::handle_now(Request& request) {
     }
     case Action::kTrace:
       return trace(request);
+    case Action::kMcpEnd:
+      return mcp_.end(request);
     case Action::kPolicies:
       return {200, options_.policies_json};
     case Action::kCapabilities:
@@ -123,6 +127,7 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kExecute:
     case Action::kExecuteOnce:
     case Action::kEvaluate:
+    case Action::kMcp:
       break;
   }
   return error_reply({500, "this route has no answer"});

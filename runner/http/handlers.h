@@ -2,9 +2,11 @@
 // The event loop's thread.
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <memory>
 
 #include "runner/http/exchange.h"
+#include "runner/http/mcp_door.h"
 #include "runner/http/options.h"
 #include "runner/metrics.h"
 #include "runner/service.h"
@@ -14,8 +16,9 @@ namespace runner::http {
 class Handlers {
  public:
   // All of them outlive this.
-  Handlers(Service& service, Metrics& metrics, const ServerOptions& options)
-      : service_(service), metrics_(metrics), options_(options) {}
+  Handlers(boost::asio::io_context& loop, Service& service, Metrics& metrics,
+           const ServerOptions& options)
+      : service_(service), metrics_(metrics), options_(options), mcp_(loop, service, options.mcp) {}
 
   // Answers now or later. The request may be taken apart.
   void handle(Request& request, const std::shared_ptr<Exchange>& exchange);
@@ -38,6 +41,7 @@ class Handlers {
   Service& service_;
   Metrics& metrics_;
   const ServerOptions& options_;
+  McpDoor mcp_;
 };
 
 }  // namespace runner::http

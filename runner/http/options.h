@@ -8,6 +8,7 @@
 
 #include "jail/units.h"
 #include "runner/http/tokens.h"
+#include "runner/mcp/options.h"
 #include "runner/wire/evaluate_json.h"
 #include "runner/wire/server_json.h"
 
@@ -30,6 +31,7 @@ struct ServerOptions {
   std::string policies_json;
   wire::Capabilities capabilities;
   wire::Grammar grammar;
+  mcp::Options mcp;
   Timeouts timeouts;
   std::size_t max_connections = 16'384;     // fewer if the limit of open files is lower
   jail::Bytes stream_queue = jail::mib(1);  // what may wait for one client

@@ -34,6 +34,7 @@ struct RequestReader::Parser final : beast::http::basic_parser<true> {
   }
 
   void keep(Field name, beast::string_view key, beast::string_view value);
+  void keep_mcp(beast::string_view key, beast::string_view value);
   void check_head();
   void broken(unsigned status, std::string message);
 
@@ -102,7 +103,16 @@ void RequestReader::Parser::keep(Field name, beast::string_view key, beast::stri
       return;
     default:
       if (beast::iequals(key, "x-filename")) head.file_name = std::string(value);
+      if (beast::iequals(key.substr(0, 4), "mcp-")) keep_mcp(key, value);
   }
+}
+
+// One that stands twice reads as both, and so as neither.
+void RequestReader::Parser::keep_mcp(beast::string_view key, beast::string_view value) {
+  std::string name(key);
+  for (char& c : name) c = beast::detail::ascii_tolower(c);
+  std::string& into = head.mcp[name];
+  into += (into.empty() ? "" : ", ") + std::string(value);
 }
 
 void RequestReader::Parser::broken(unsigned status, std::string message) {

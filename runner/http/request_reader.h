@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ struct Head {
   std::string authorization;
   std::string content_type;
   std::string accept;
-  std::string file_name;    // X-Filename
-  std::string disposition;  // Content-Disposition
+  std::string file_name;                   // X-Filename
+  std::string disposition;                 // Content-Disposition
+  std::map<std::string, std::string> mcp;  // those that begin with "mcp-", in lower case
 };
 
 class RequestReader {

@@ -20,6 +20,8 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/containers/{container_id}/trace", Action::kTrace},
     Route{"POST", "/v1/execute", Action::kExecuteOnce, BodyCap::kCode},
     Route{"POST", "/v1/evaluate", Action::kEvaluate, BodyCap::kJson},
+    Route{"POST", "/mcp", Action::kMcp, BodyCap::kCode},
+    Route{"DELETE", "/mcp", Action::kMcpEnd},
     Route{"GET", "/v1/policies", Action::kPolicies},
     Route{"GET", "/v1/capabilities", Action::kCapabilities},
     Route{"GET", "/healthz", Action::kHealth, BodyCap::kNone, Access::kOpen},

@@ -26,6 +26,8 @@ enum class Action : std::uint8_t {
   kTrace,
   kExecuteOnce,
   kEvaluate,
+  kMcp,
+  kMcpEnd,
   kPolicies,
   kCapabilities,
   kHealth,

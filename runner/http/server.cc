@@ -96,7 +96,7 @@ Result<std::unique_ptr<Server>> Server::listen(boost::asio::io_context& loop, Se
   const std::uint64_t files = raise_open_files();
   const std::uint64_t room_for = files > 2 * kReserve ? files - kReserve : files / 2;
   options.max_connections = std::min<std::size_t>(options.max_connections, room_for);
-  auto room = std::make_shared<Room>(service, metrics, std::move(options));
+  auto room = std::make_shared<Room>(loop, service, metrics, std::move(options));
   room->checks_origin = address.is_loopback && address.kind == Address::Kind::kTcp;
   auto server = std::make_unique<Server>(Key{}, loop, std::move(room), std::move(address));
   const int family = server->address_.kind == Address::Kind::kUnix          ? AF_UNIX

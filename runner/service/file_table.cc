@@ -217,6 +217,12 @@ const File* FileTable::find(std::string_view id) const {
   return it == known_.end() ? nullptr : &it->second.file;
 }
 
+const File* FileTable::find_path(std::string_view path) const {
+  if (!path.starts_with(workdir_ + "/")) return nullptr;
+  const auto it = known_.find(std::string(path.substr(workdir_.size() + 1)));
+  return it == known_.end() ? nullptr : &it->second.file;
+}
+
 Answer<std::string> FileTable::content(const jail::Fd& workdir, std::string_view id) const {
   const File* file = find(id);
   if (file == nullptr) return refuse(Kind::kNotFound, "no such file in this container", "file_id");

@@ -56,6 +56,7 @@ class FileTable {
   Answer<File> put(const jail::Fd& workdir, const std::string& name, std::string_view content,
                    std::int64_t now);
   [[nodiscard]] const File* find(std::string_view id) const;
+  [[nodiscard]] const File* find_path(std::string_view path) const;  // absolute
   [[nodiscard]] Answer<std::string> content(const jail::Fd& workdir, std::string_view id) const;
   Answer<void> remove(const jail::Fd& workdir, std::string_view id);
   // In the order of their making.

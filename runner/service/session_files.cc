@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "runner/service/sessions_inner.h"
+#include "runner/text.h"
 
 namespace runner {
 
@@ -47,6 +48,19 @@ Answer<File> Sessions::file(const Tenant& tenant, std::string_view id, std::stri
   const File* file = (*found)->session->files().find(file_id);
   if (file == nullptr) return refuse(Kind::kNotFound, "no such file in this container", "file_id");
   return *file;
+}
+
+Answer<File> Sessions::file_at(const Tenant& tenant, std::string_view id, std::string_view path) {
+  const auto found = live(tenant, id);
+  if (!found) return tl::unexpected(found.error());
+  Session& session = *(*found)->session;
+  if (!session.is_busy()) (void)session.files().look(session.workdir(), seconds());
+  const File* file = session.files().find_path(path);
+  if (file != nullptr) return *file;
+  return refuse(Kind::kNotFound,
+                "there is no file " + printable(path.substr(0, 256)) +
+                    " in this container; what running code has made is seen when it ends",
+                "path");
 }
 
 Answer<std::string> Sessions::content(const Tenant& tenant, std::string_view id,

@@ -323,6 +323,16 @@ Answer<File> FakeService::file(const Tenant& tenant, std::string_view id,
   return open_file(tenant, id, file_id).map([](const auto* entry) { return entry->first; });
 }
 
+Answer<File> FakeService::file_at(const Tenant& tenant, std::string_view id,
+                                  std::string_view path) {
+  const auto box = open(tenant, id);
+  if (!box) return tl::unexpected(box.error());
+  for (const auto& entry : (*box)->files) {
+    if (entry.first.path == path) return entry.first;
+  }
+  return refused(Refusal::Kind::kNotFound, "there is no file " + std::string(path), "path");
+}
+
 Answer<std::string> FakeService::content(const Tenant& tenant, std::string_view id,
                                          std::string_view file_id) {
   return open_file(tenant, id, file_id).map([](const auto* entry) { return entry->second; });

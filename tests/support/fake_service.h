@@ -40,6 +40,7 @@ class FakeService final : public Service {
                          std::string_view file_id) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
+  Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override;
   Answer<std::string> content(const Tenant& tenant, std::string_view id,
                               std::string_view file_id) override;
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,

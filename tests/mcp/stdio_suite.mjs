@@ -1,0 +1,57 @@
+// The official clients over a pipe.  SANDGLASS_MCP_CALLS=1000 and SANDGLASS_MCP_SECONDS=30 make the
+// two long cases as long as they can be.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { cases, doesNotGrow, expires, shortLived, tellsProgress } from "./cases.mjs";
+import { overStdio, program, speakers } from "./harness.mjs";
+
+for (const speaker of speakers) {
+  test(speaker.name, async (t) => {
+    const talk = await overStdio(speaker);
+    for (const [name, run] of Object.entries(cases)) await t.test(name, () => run(talk));
+    await t.test("doesNotGrow", () =>
+      doesNotGrow(talk, talk.transport.pid, Number(process.env.SANDGLASS_MCP_CALLS ?? 100)));
+    if (process.env.SANDGLASS_MCP_SECONDS) {
+      await t.test("tellsProgress for long", () =>
+        tellsProgress(talk, Number(process.env.SANDGLASS_MCP_SECONDS)));
+    }
+    await talk.close();
+    assert.deepEqual(talk.errors.map(String), []);
+  });
+}
+
+test("a session that has expired", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sandglass-mcp-"));
+  writeFileSync(join(folder, "brief.toml"), shortLived);
+  const talk = await overStdio(speakers[0], ["--policy", join(folder, "brief.toml")]);
+  try {
+    await expires(talk);
+  } finally {
+    await talk.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("broken messages, and the end of the input", async () => {
+  const child = spawn(program, ["mcp"], { stdio: ["pipe", "pipe", "ignore"] });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  let out = "";
+  child.stdout.on("data", (bytes) => { out += bytes; });
+  const begin = { jsonrpc: "2.0", id: 1, method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} } };
+  const hang = { jsonrpc: "2.0", id: 2, method: "tools/call",
+    params: { name: "execute_code", arguments: { code: "while True: pass" } } };
+  child.stdin.write("{oops\n" + `[${JSON.stringify(begin)}]\n` + JSON.stringify(begin) + "\n" +
+    JSON.stringify(hang) + "\n");
+  while (out.split("\n").length < 4) await new Promise((resolve) => setTimeout(resolve, 20));
+  child.stdin.end();
+  assert.equal(await ended, 0);
+  const lines = out.trim().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map((line) => line.error?.code ?? line.result.protocolVersion),
+    [-32700, -32600, "2025-11-25"]);
+});
