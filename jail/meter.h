@@ -1,8 +1,8 @@
 // What a payload that joined has used, read by the caller itself. A caller that shares its memory
 // with the spawner (send_meters) gets the files of each jail's cgroups with Launched; then neither
-// the start nor the end of an execution waits for the spawner: start writes one slot of that memory,
-// where the worker looks before it counts or records anything of the jail, and the end is read from
-// the kernel's files. The worker marks the slot before it answers a call that is refused.
+// the start nor the end of an execution waits for the spawner: start writes one slot of that
+// memory, where the worker looks before it counts or records anything of the jail, and the end is
+// read from the kernel's files. The worker marks the slot before it answers a call that is refused.
 // Nothing of this is ever seen by a payload. A Meter belongs to one thread.
 #pragma once
 

@@ -96,9 +96,8 @@ void Worker::sample(JailProcess& jail, Clock::time_point now) {
   // Nobody is killed without using the processor.
   if (!still && jail.cgroup.oom_kills() > jail.armed.oom_kills)
     return kill_for(jail, KillCause::kMemory);
-  const Millis cpu =
-      (no_cpu ? usage.cpu_time : Millis(static_cast<std::int64_t>(counted / 1000))) -
-      jail.armed.cpu_time;
+  const Millis cpu = (no_cpu ? usage.cpu_time : Millis(static_cast<std::int64_t>(counted / 1000))) -
+                     jail.armed.cpu_time;
   const bool idle = jail.joining && cpu == jail.ended.cpu_time;
   jail.sample_every = idle ? std::min(kSeldom, jail.sample_every * 2) : kTick;
   jail.sample_at = now + jail.sample_every;

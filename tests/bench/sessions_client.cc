@@ -54,8 +54,9 @@ class Client {
     std::string request(method);
     request += " " + target + " HTTP/1.1\r\nHost: localhost\r\n";
     if (!body.empty())
-      request += "Content-Type: application/json\r\nContent-Length: " +
-                 std::to_string(body.size()) + "\r\n";
+      request +=
+          "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+          "\r\n";
     request += "\r\n";
     request += body;
     if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
