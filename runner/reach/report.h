@@ -15,6 +15,7 @@ struct Why {
   std::vector<Layer> stopped_by;  // each of these alone stops it
   std::vector<Layer> untried;     // could not be tried alone on this host
   bool confirmed = false;         // behind all layers but these it gets through
+  bool together = false;          // it does not: others stop it together
 };
 
 struct Row {

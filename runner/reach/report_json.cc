@@ -44,7 +44,8 @@ json::object row_object(const Row& row) {
     object["why"] = json::object{{"stopped_by", names(row.why->stopped_by)},
                                  {"layers", row.why->stopped_by.size()},
                                  {"untried", names(row.why->untried)},
-                                 {"confirmed", row.why->confirmed}};
+                                 {"confirmed", row.why->confirmed},
+                                 {"others_together", row.why->together}};
   return object;
 }
 

@@ -45,7 +45,7 @@ class Text {
     if (list.empty()) return "  [by no layer alone]";
     const std::size_t n = list.size();
     text = std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") + text;
-    if (!row.why->confirmed) text += "; without these, others together";
+    if (row.why->together) text += "; without these, others together";
     return "  [" + text + "]";
   }
 

@@ -73,9 +73,15 @@ Why find_why(const Probe& probe, const std::vector<Layer>& seen, const Behind& r
   // These cannot be had without a spawner: its own word counts.
   for (const Layer layer : seen)
     if (layer == Layer::kCgroup || layer == Layer::kSupervisor) add(why.stopped_by, layer);
-  const std::vector<Layer> rest = all_but(probe, why.stopped_by);
-  const Observation without = run(rest);
+  std::vector<Layer> rest = all_but(probe, why.stopped_by);
+  Observation without = run(rest);
+  // A /proc of one's own needs a pid namespace of one's own: the tree cannot be had without.
+  if (without.verdict == Verdict::kInconclusive && !has(rest, Layer::kPid)) {
+    std::erase(rest, Layer::kMount);
+    without = run(rest);
+  }
   why.confirmed = without.verdict == Verdict::kReached;
+  why.together = without.verdict == Verdict::kBlocked;
   // All layers of the kernel do not stop it: what a jail has beside them does.
   if (why.confirmed && why.stopped_by.empty()) add(why.stopped_by, Layer::kSupervisor);
   return why;

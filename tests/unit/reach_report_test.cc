@@ -117,7 +117,7 @@ TEST_CASE("text names what is wrong, and how deep the defence is") {
       report_text(report({deep, row("f02", kR, kB), row("f13", kB, kB, kB)}), Colours::kOff);
   CHECK(contains(text, "[2 layers, each alone: mounts, Landlock]"));
   Row open = row("f02", kB, kB);
-  open.why = Why{{Layer::kSeccomp}, {Layer::kMount}, false};
+  open.why = Why{{Layer::kSeccomp}, {Layer::kMount}, false, true};
   const std::string unsure = report_text(report({open}), Colours::kOff);
   CHECK(contains(unsure, "[1 layer: seccomp; without these, others together]"));
   CHECK(contains(unsure, "not tried alone: mounts, for 1 probe\n"));

@@ -46,6 +46,7 @@ TEST_CASE("what only several stop together is said to be so") {
   });
   CHECK(why.stopped_by.empty());
   CHECK_FALSE(why.confirmed);
+  CHECK(why.together);
 }
 
 TEST_CASE("what passes all layers is stopped by what a jail has beside them") {
