@@ -15,7 +15,6 @@
 
 namespace {
 
-using reach::Entry;
 using reach::Said;
 using reach::Table;
 
