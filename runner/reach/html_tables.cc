@@ -178,7 +178,8 @@ std::string probe_table(const Comparison& comparison) {
             "</small></th>" + verdict_cell(pair.a, pair.stopped_a) +
             verdict_cell(pair.b, pair.stopped_b) + "</tr>";
   }
-  return framed("Every probe", column("probe") + subjects(comparison), body, "probes");
+  return framed("What each tries, and what came of it", column("probe") + subjects(comparison),
+                body, "probes");
 }
 
 }  // namespace runner::reach::html
