@@ -25,6 +25,6 @@ struct ServiceOptions {
 // `loop` outlives the service and runs its callbacks. What is missing is told by the first calls,
 // as kUnavailable.
 std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home& home,
-                                      ServiceOptions options);
+                                      const ServiceOptions& options);
 
 }  // namespace runner

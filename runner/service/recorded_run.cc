@@ -12,8 +12,7 @@ constexpr std::size_t kMostTypeName = 128;
 
 std::string cut(const std::string& text) {
   if (text.size() <= trace::kMostText) return text;
-  return std::string(
-      without_partial_character(std::string_view(text).substr(0, trace::kMostText)));
+  return std::string(without_partial_character(std::string_view(text).substr(0, trace::kMostText)));
 }
 
 }  // namespace

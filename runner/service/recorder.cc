@@ -255,7 +255,7 @@ trace::TracedPolicy Recorder::policy_of(const std::string& name) {
 }
 
 std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home& home,
-                                      ServiceOptions options) {
+                                      const ServiceOptions& options) {
   SessionsOptions sessions;
   sessions.default_policy = options.default_policy;
   sessions.metrics = options.metrics;
