@@ -1,6 +1,7 @@
 #include "jail/spawner.h"
 
 #include <signal.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -76,6 +77,12 @@ void Worker::handle(std::uint64_t data, std::uint32_t events) {
     return;
   }
   if (source == Source::kPrototype) return serve_prototype(static_cast<std::uint32_t>(data >> 3U));
+  if (source == Source::kListener) {
+    // The order to arm was sent before the code that makes this call; it forgets what was refused
+    // so far, so it must not come after it.
+    pollfd caller{caller_.get(), POLLIN, 0};
+    for (int i = 0; i < 64 && alive_ && ::poll(&caller, 1, 0) == 1; ++i) serve_caller();
+  }
   const auto it = jails_.find(data >> 3U);
   if (it == jails_.end()) return;
   if (source == Source::kControl) serve_init(it->second);

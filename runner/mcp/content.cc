@@ -24,6 +24,10 @@ std::string text_of(const Refusal& refusal, std::string_view session_id) {
     return "There is no session " + shown(session_id) +
            ": the id is misspelt, or it was closed, or the server has been restarted." + again;
   }
+  // The operator's choice, not the client's.
+  if (refusal.kind == Refusal::Kind::kInvalid && refusal.param == "policy") {
+    return "No code runs under this server's policy. evaluate_expression evaluates arithmetic.";
+  }
   std::string text = to_utf8(refusal.text);
   if (refusal.retry_after) {
     text += ". Try again in " + std::to_string(refusal.retry_after->count()) + " s";

@@ -60,8 +60,8 @@ TEST_CASE("mcp sessions: code, its file, and the file by every way there is") {
   sessions_test::require_jails();
   Talk talk;
   const json::value made =
-      talk.call("execute_code", R"({"code":"import os; os.mkdir('d')\nopen('d/a.txt','w')"
-                                R"(.write('caf\u00e9')\nx = 40"})");
+      talk.call("execute_code", R"x({"code":"import os; os.mkdir('d')\nx = 40\n)x"
+                                R"x(open('d/a.txt', 'w').write('caf\u00e9')"})x");
   INFO(json::serialize(made));
   REQUIRE(made.at("isError") == false);
   const std::string id = string_of(made.at("structuredContent").at("session_id"));
