@@ -262,7 +262,7 @@ TEST_CASE("arithmetic: a sum too deep is told by its shape, but its syntax count
   for (const std::string tail : {"+", "+01", "+1 1", "+1..", "+.", "*/2", "+1.5.2", " +1a", "+ )"})
     CHECK(refused(concat({"1", repeated("+1", 33), tail})).kind == Refusal::kSyntax);
   CHECK(value(concat({"1", repeated("+ -1", 31)})) == "-30");
-  CHECK(refused(concat({"1", repeated("+ -1", 32)})) == deep);  // the first -1 is
+  CHECK(refused(concat({"1", repeated("+ -1", 32)})) == deep);  // the first - is at 32, its 1 at 33
   CHECK(value(concat({"1", repeated("*1", 20), repeated("+1", 12)})) == "13");
   CHECK(refused(concat({"1", repeated("+1", 32), "*x"})) == not_whitelisted("Name"));
 }
