@@ -262,19 +262,20 @@ TEST_CASE("arithmetic: a sum too deep is told by its shape, but its syntax count
   for (const std::string tail : {"+", "+01", "+1 1", "+1..", "+.", "*/2", "+1.5.2", " +1a", "+ )"})
     CHECK(refused(concat({"1", repeated("+1", 33), tail})).kind == Refusal::kSyntax);
   CHECK(value(concat({"1", repeated("+ -1", 31)})) == "-30");
-  CHECK(refused(concat({"1", repeated("+ -1", 32)})) == deep);  // the first -1 is
+  CHECK(refused(concat({"1", repeated("+ -1", 32)})) == deep);  // the first - is at 32, its 1 at 33
   CHECK(value(concat({"1", repeated("*1", 20), repeated("+1", 12)})) == "13");
   CHECK(refused(concat({"1", repeated("+1", 32), "*x"})) == not_whitelisted("Name"));
 }
 
 TEST_CASE("arithmetic: every short tail of a long sum, and every short middle") {
-  const std::string characters = "019.+-*/ (e";
+  const std::string characters = "$019.+-*/ (e";  // no part ends in the first one
+  constexpr std::size_t kTexts = std::size_t{12} * 12 * 12 * 12;
   const std::string before = concat({"1", repeated("+1", 31)});
   const std::string after = concat({"1", repeated("-2", 3)});
   int deep = 0;
-  for (std::size_t code = 0; code < 11 * 11 * 11 * 11; ++code) {
+  for (std::size_t code = 0; code < kTexts; ++code) {
     std::string part;
-    for (std::size_t rest = code; rest != 0; rest /= 11) part += characters[rest % 11];
+    for (std::size_t rest = code; rest != 0; rest /= 12) part += characters[rest % 12];
     for (const std::string& text : {before + "+1" + part, before + part + after}) {
       const std::string verdict = to_json(evaluate(text));
       if (verdict != to_json(evaluate_in_full(text, {}))) FAIL(text << " -> " << verdict);
