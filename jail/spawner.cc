@@ -1,7 +1,7 @@
 #include "jail/spawner.h"
 
-#include <signal.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -103,8 +103,10 @@ void Worker::unwatch(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, null
 
 void Worker::serve_caller() {
   Request request;
-  const auto r =
-      receive_packet(caller_.get(), std::as_writable_bytes(std::span(&request, 1)), received_);
+  // Its end of the socket blocks, for what is sent. What is told of here may have been taken
+  // already by a look out of turn, in handle().
+  const auto r = receive_packet(caller_.get(), std::as_writable_bytes(std::span(&request, 1)),
+                                received_, Wait::kNo);
   if (!r && r.error().error == EAGAIN) return;
   // A caller that breaks the protocol is a caller we no longer understand: end with it.
   if (!r || received_.size != sizeof(request) || request.magic != kWireMagic) {

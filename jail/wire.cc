@@ -54,7 +54,7 @@ Result<void> send_packet(int socket, std::span<const std::byte> data, std::span<
   return {};
 }
 
-Result<void> receive_packet(int socket, std::span<std::byte> room, Received& out) {
+Result<void> receive_packet(int socket, std::span<std::byte> room, Received& out, Wait wait) {
   out.size = 0;
   for (std::size_t i = 0; i < out.fd_count; ++i) out.fds[i].reset();
   out.fd_count = 0;
@@ -67,7 +67,7 @@ Result<void> receive_packet(int socket, std::span<std::byte> room, Received& out
   message.msg_controllen = control.size();
   ssize_t n = -1;
   do {
-    n = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    n = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | (wait == Wait::kNo ? MSG_DONTWAIT : 0));
   } while (n < 0 && errno == EINTR);
   if (n < 0) return fail(Step::kProtocol, errno);
   take_fds(message, out);

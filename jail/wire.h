@@ -152,9 +152,11 @@ struct Received {
 // MSG_NOSIGNAL; whole or not at all. Error kProtocol with errno (EAGAIN when the peer is slow).
 Result<void> send_packet(int socket, std::span<const std::byte> data, std::span<const int> fds);
 
-// EINTR handled. kProtocol/EAGAIN when nothing waits; kProtocol/EMSGSIZE on a datagram or fd list
-// over the room given: whatever fds came are closed.
-Result<void> receive_packet(int socket, std::span<std::byte> room, Received& out);
+// EINTR handled. kProtocol/EAGAIN when nothing is there, with kNo or O_NONBLOCK; kProtocol/EMSGSIZE
+// on a datagram or fd list over the room given: whatever fds came are closed.
+enum class Wait : std::uint8_t { kYes, kNo };
+Result<void> receive_packet(int socket, std::span<std::byte> room, Received& out,
+                            Wait wait = Wait::kYes);
 
 template <class T>
 Result<void> send_struct(int socket, const T& message, std::span<const int> fds = {}) {

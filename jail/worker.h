@@ -1,6 +1,7 @@
-// The worker's whole state, in four files: spawner.cc (the loop and the caller), worker_jails.cc
+// The worker's whole state, in five files: spawner.cc (the loop and the caller), worker_jails.cc
 // (jails from making to burial), worker_joins.cc (prototypes and the payloads that come from them),
-// worker_limits.cc (refused calls, and limits nobody else enforces).
+// worker_meters.cc (what one execution uses), worker_limits.cc (refused calls, and limits nobody
+// else enforces).
 // One thread. Private to jail/; everyone else uses client.h.
 #pragma once
 
@@ -101,11 +102,13 @@ class Worker {
   void payload_ended(JailProcess& jail);
   void park(JailProcess& jail);
   void swept(JailProcess& jail);
+  void close_jail(std::uint64_t id);
+
+  // worker_meters.cc
   void arm(std::uint64_t id, Millis cpu_time);
   void tell_usage(std::uint64_t id);
   void set_meters();
   void look_at_meter(JailProcess& jail);
-  void close_jail(std::uint64_t id);
 
   // worker_limits.cc
   void serve_listener(JailProcess& jail, std::uint32_t events);

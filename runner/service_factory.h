@@ -19,7 +19,7 @@ struct ServiceOptions {
   Metrics* metrics = nullptr;               // where to count; may be null; outlives the service
   // Each time the libraries of a policy have been imported, or could not be. May be empty.
   std::function<void(const Preload&)> preloaded = {};
-  trace::Trace* trace = nullptr;            // where it is written down; likewise
+  trace::Trace* trace = nullptr;  // where it is written down; likewise
 };
 
 // `loop` outlives the service and runs its callbacks. What is missing is told by the first calls,

@@ -232,7 +232,7 @@ TEST_CASE("a prototype that is missing, wrong, dead or dropped") {
   CHECK(gone->id == kPrototype);
   CHECK(WEXITSTATUS(gone->wait_status) == 3);
   start_prototype(spawner, "import time; time.sleep(0.3)");
-  CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 1, EPIPE});
+  CHECK(join(spawner, plan).launched.error == SetupError{Step::kPrototype, 1, ESRCH});
   // The same id may be used again. A session outlives its prototype.
   start_prototype(spawner);
   const Session session = join(spawner, plan);
