@@ -133,6 +133,7 @@ json::object file_entry(const File& file) {
                      {"mime_type", mime_type_of(file.path)},
                      {"source", file.source == File::Source::kUser ? "user" : "code"}};
   entry["sha256"] = file.sha256.empty() ? json::value(nullptr) : json::value(file.sha256);
+  if (file.sha256.empty()) entry["sha256_note"] = to_utf8(file.sha256_note);
   return entry;
 }
 

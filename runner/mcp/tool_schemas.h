@@ -18,8 +18,8 @@ inline constexpr std::string_view kExecuteInput = R"({
 
 inline constexpr std::string_view kExecuteOutput = R"({
  "type":"object","additionalProperties":false,
- "required":["session_id","session_is_new","execution_count","outcome","exit_code","status","signal",
-  "text","state_preserved","limit","truncated","produced","usage","stdout","stderr","results","error",
+ "required":["session_id","session_is_new","execution_count","outcome","ending","exit_code","status",
+  "signal","text","state_preserved","limit","truncated","produced","usage","stdout","stderr","results","error",
   "denied","files","expires_at","notes"],
  "properties":{
   "session_id":{"type":"string"},
@@ -27,6 +27,7 @@ inline constexpr std::string_view kExecuteOutput = R"({
   "execution_count":{"type":"integer","description":"Of this session's interpreter."},
   "outcome":{"enum":["ok","raised","exited","signalled","timed_out","cpu_exceeded","out_of_memory",
    "output_limit","process_limit","disk_full","interrupted","killed","expired","refused","declined"]},
+  "ending":{"enum":["ok","failure","refusal","decline","timeout","error","stopped"]},
   "exit_code":{"type":"integer"},
   "status":{"type":["integer","null"],"description":"The interpreter's own exit status."},
   "signal":{"type":["string","null"]},
@@ -60,7 +61,7 @@ inline constexpr std::string_view kExecuteOutput = R"({
    "items":{"type":"object","required":["path","uri","bytes","mime_type","source","sha256"],
     "properties":{"path":{"type":"string"},"uri":{"type":"string"},"bytes":{"type":"integer"},
      "mime_type":{"type":"string"},"source":{"enum":["user","code"]},
-     "sha256":{"type":["string","null"]}}}},
+     "sha256":{"type":["string","null"]},"sha256_note":{"type":"string"}}}},
   "expires_at":{"type":["integer","null"],"description":"Unix seconds; any call puts it off."},
   "notes":{"type":"array","items":{"type":"string"},
    "description":"What was cut, left out or not offered, and what became of a cancelled call."}}})";
@@ -101,7 +102,7 @@ inline constexpr std::string_view kListOutput = R"({
    "required":["path","uri","bytes","mime_type","source","sha256"],
    "properties":{"path":{"type":"string"},"uri":{"type":"string"},"bytes":{"type":"integer"},
     "mime_type":{"type":"string"},"source":{"enum":["user","code"]},
-    "sha256":{"type":["string","null"]}}}}}})";
+    "sha256":{"type":["string","null"]},"sha256_note":{"type":"string"}}}}}})";
 
 inline constexpr std::string_view kReadInput = R"({
  "type":"object","required":["session_id","path"],"additionalProperties":false,
@@ -143,7 +144,7 @@ inline constexpr std::string_view kWriteOutput = R"({
   "file":{"type":"object","required":["path","uri","bytes","mime_type","source","sha256"],
    "properties":{"path":{"type":"string"},"uri":{"type":"string"},"bytes":{"type":"integer"},
     "mime_type":{"type":"string"},"source":{"enum":["user","code"]},
-    "sha256":{"type":["string","null"]}}}}})";
+    "sha256":{"type":["string","null"]},"sha256_note":{"type":"string"}}}}})";
 
 inline constexpr std::string_view kCloseInput = R"({
  "type":"object","required":["session_id"],"additionalProperties":false,

@@ -17,6 +17,18 @@ class JavaScript(DriverTest):
     def start(self):
         return Driver([NODE, str(FOLDER / "driver.js")])
 
+    def settles(self):
+        """A signal that was sent within the instant in which a cell ended may end one of the next."""
+        quiet = 0
+        for _ in range(20):
+            self.driver.send("await new Promise((resolve) => setTimeout(resolve, 100))")
+            status = self.driver.finish().status
+            self.assertIn(status, ("ok", "interrupted"))
+            quiet = quiet + 1 if status == "ok" else 0
+            if quiet == 3:
+                return
+        self.fail("interrupts go on coming")
+
     def lives(self):
         self.assertEqual(self.value("41 + 1"), "42")
 
@@ -92,12 +104,13 @@ class JavaScript(DriverTest):
         self.assertEqual(self.value("x"), "1")
 
     def test_callbacks_after_the_end(self):
-        self.run_code("setTimeout(() => { throw new Error('late') }, 20); setTimeout(() => Promise.reject(new Error('lost')), 20); setTimeout(() => { done = 1; process.exit(2) }, 30); var done = 0")
+        first = self.run_code("setTimeout(() => { throw new Error('late') }, 20); setTimeout(() => Promise.reject(new Error('lost')), 20); setTimeout(() => { done = 1; process.exit(2) }, 30); var done = 0")
         time.sleep(0.3)
         reply = self.run_code("done")
         self.assertEqual(reply.value, "1")
-        self.assertIn("Uncaught Error: late", reply.err)
-        self.assertIn("Uncaught Error: lost", reply.err)
+        err = first.err + reply.err  # where the end was slow to come, they came before it
+        self.assertIn("Uncaught Error: late", err)
+        self.assertIn("Uncaught Error: lost", err)
         reply = self.run_code("Promise.reject(new Error('now')); 1")
         self.assertEqual((reply.status, reply.value), ("ok", "1"))
         self.assertIn("Uncaught Error: now", reply.err)
@@ -122,6 +135,7 @@ class JavaScript(DriverTest):
                 self.driver.send(code)
                 self.assertEqual(self.driver.channel.receive()["ev"], "begin")
                 self.assertEqual(self.driver.insist().status, "interrupted")
+        self.settles()
         self.lives()
 
     def test_interrupt_storm(self):
@@ -137,9 +151,7 @@ class JavaScript(DriverTest):
                 self.driver.close()
                 self.driver = self.start()
                 self.addCleanup(self.driver.close)
-        # The last signal may come after the end of what it was sent for.
-        self.driver.send("await new Promise((resolve) => setTimeout(resolve, 500))")
-        self.assertIn(self.driver.finish().status, ("ok", "interrupted"))
+        self.settles()
         self.lives()
 
     def test_what_it_stands_on_is_replaced(self):
