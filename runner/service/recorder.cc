@@ -259,7 +259,7 @@ std::unique_ptr<Service> make_service(boost::asio::io_context& loop, const Home&
   SessionsOptions sessions;
   sessions.default_policy = options.default_policy;
   sessions.metrics = options.metrics;
-  sessions.preloaded = std::move(options.preloaded);
+  sessions.preloaded = options.preloaded;
   Recorder::Options recorder;
   recorder.default_policy = options.default_policy;
   recorder.metrics = options.metrics;

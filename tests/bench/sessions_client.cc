@@ -167,6 +167,7 @@ void sustained(std::uint16_t port, int seconds) {
   std::atomic<int> count{0};
   const auto start = Clock::now();
   std::vector<std::thread> clients;
+  clients.reserve(2);
   for (int i = 0; i < 2; ++i)
     clients.emplace_back([&] {
       Client client(port);

@@ -350,11 +350,10 @@ TEST_CASE("memory that is not sealed, or not of the size, is no meter") {
   CHECK_FALSE(jail::MeterMemory::of(support::file_with("x")).has_value());
   const jail::Fd unsealed(::memfd_create("meters", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(unsealed.get(), jail::kMeterSlots * sizeof(jail::MeterSlot)) == 0);
-  jail::Fd same(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 3));
-  CHECK_FALSE(jail::MeterMemory::of(std::move(same)).has_value());
+  const auto same = [&unsealed] { return jail::Fd(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 3)); };
+  CHECK_FALSE(jail::MeterMemory::of(same()).has_value());
   REQUIRE(::fcntl(unsealed.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
-  same = jail::Fd(::fcntl(unsealed.get(), F_DUPFD_CLOEXEC, 3));
-  CHECK(jail::MeterMemory::of(std::move(same)).has_value());
+  CHECK(jail::MeterMemory::of(same()).has_value());
 }
 
 TEST_CASE("a payload that is executed in a jail that stays") {

@@ -165,6 +165,7 @@ TEST_CASE("beyond its limit of connections it drops the idle, and tells the othe
   check_session_works(client);
   {
     std::vector<Client> idle;
+    idle.reserve(900);
     for (int i = 0; i < 900; ++i) idle.push_back(served.client());
     Client late = served.client();
     check_session_works(late);
