@@ -76,7 +76,8 @@ TEST_CASE("each probe of the door is refused, twice, and its containers are gone
   for (const int client : {0, 1}) {
     const auto list = door.ask({.target = "/v1/containers", .client = client});
     CHECK(list.status == 200);
-    for (const json::value& container : json::parse(list.body).at("data").as_array())
+    const json::value document = json::parse(list.body);
+    for (const json::value& container : document.at("data").as_array())
       CHECK(container.at("status") != "running");
   }
 }

@@ -51,7 +51,7 @@ Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_
 class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
  public:
   Run(FakeService& service, const std::string& script, ExecutionSink sink)
-      : service_(service), sink_(std::move(sink)) {
+      : service_(service), alive_(service.alive_), sink_(std::move(sink)) {
     std::size_t from = 0;
     while (from <= script.size()) {
       const std::size_t end = std::min(script.find(';', from), script.size());
@@ -86,6 +86,7 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
 
  private:
   void post(std::function<void()> what) {
+    if (alive_.expired()) return;
     boost::asio::post(service_.loop_,
                       [self = shared_from_this(), what = std::move(what)] { what(); });
   }
@@ -148,6 +149,7 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
   }
 
   FakeService& service_;
+  std::weak_ptr<char> alive_;
   ExecutionSink sink_;
   std::deque<std::string> words_;
   std::string container_;

@@ -73,6 +73,7 @@ class FakeService final : public Service {
                                                ExecutionSink sink);
 
   boost::asio::io_context& loop_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // gone: nothing of it may be touched
   std::map<std::string, Box, std::less<>> boxes_;
   std::uint64_t made_ = 0;
 };
