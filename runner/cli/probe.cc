@@ -120,6 +120,7 @@ Result<Report> probe_policy(const Home& home, const policies::Library& library,
   const std::string mode = options.mode.value_or("exec");
   if (mode != "exec" && mode != "join")
     return fail(ErrorKind::kUsage, "--mode " + printable(mode) + ": give exec or join");
+  mind_signals();  // before there is anything to take away
   const auto outside = Outside::make();
   if (!outside) return tl::unexpected(outside.error());
   const auto plans = prepare_plans(home, library, options.policy.value_or("standard"), **outside);
@@ -129,7 +130,6 @@ Result<Report> probe_policy(const Home& home, const policies::Library& library,
   const auto subject = mode == "exec" ? make_jail_subject(home, library, *plans)
                                       : make_session_subject(home, *plans);
   if (!subject) return tl::unexpected(subject.error());
-  mind_signals();
   auto report = run_suite(**outside, **subject, control->get(), *suite);
   if (report && !plans->shipped)
     report->notes.push_back(plans->declared.empty()

@@ -12,6 +12,7 @@
 #include "tests/e2e/e2e.h"
 #include "tests/support/leftovers.h"
 #include "tests/support/require.h"
+#include "tests/support/sanitized.h"
 
 using namespace e2e;
 using namespace std::chrono_literals;
@@ -94,7 +95,11 @@ void check_as_declared(const std::string& policy, const std::string& mode, std::
 TEST_CASE("tight, by exec") { check_as_declared("tight", "exec", 250); }
 TEST_CASE("standard, by exec") { check_as_declared("standard", "exec", 250); }
 TEST_CASE("loose, by exec") { check_as_declared("loose", "exec", 250); }
-TEST_CASE("tight, by join") { check_as_declared("tight", "join", 240); }
+TEST_CASE("tight, by join") {
+  // The spawner itself becomes the payload: its sanitizer asks for a signal stack, which tight
+  // denies.
+  if (!support::kSanitized) check_as_declared("tight", "join", 240);
+}
 TEST_CASE("standard, by join") { check_as_declared("standard", "join", 240); }
 TEST_CASE("loose, by join") { check_as_declared("loose", "join", 240); }
 
@@ -213,7 +218,6 @@ TEST_CASE("an interrupt ends the suite, and what it had set up is gone") {
   child.signal(SIGINT);
   const pid_t pid = child.pid();
   const Ran ran = child.finish();
-  // Before it minds signals, an interrupt is the end of it at once.
   CHECK(ran.code == 125);
   CHECK(contains(ran.err, "interrupted; nothing is left behind"));
   CHECK_FALSE(has_outside(pid));
