@@ -103,12 +103,8 @@ class JailSubject final : public Subject {
   Answer run(const Attempt& attempt) override {
     if (attempt.probe->by == By::kPython) return run_python(attempt);
     const Prepared& prepared = plans_.of(*attempt.probe);
-    jail::Command command;
-    command.argv = {kHelperInside, std::string(attempt.probe->id)};
-    command.env = environment_of(prepared.policy, nullptr, attempt.env);
-    command.cwd = prepared.policy.files.workdir.path;
-    const auto sealed = jail::make_command(command);
-    if (!sealed) return failed(Error{ErrorKind::kSetup, "a command is too long", sealed.error()});
+    const auto sealed = helper_command(prepared, attempt);
+    if (!sealed) return failed(sealed.error());
     return execute(attempt, prepared, *sealed, {});
   }
 
@@ -180,6 +176,18 @@ class JailSubject final : public Subject {
 };
 
 }  // namespace
+
+Result<jail::Fd> helper_command(const Prepared& prepared, const Attempt& attempt) {
+  jail::Command command;
+  command.argv = {kHelperInside, std::string(attempt.probe->id)};
+  command.env = environment_of(prepared.policy, nullptr, attempt.env);
+  command.cwd = prepared.policy.files.workdir.path;
+  auto sealed = jail::make_command(command);
+  if (!sealed) {
+    return tl::unexpected(Error{ErrorKind::kSetup, "a command is too long", sealed.error()});
+  }
+  return std::move(*sealed);
+}
 
 std::optional<Verdict> JailPlans::expected(const Probe& probe, std::string_view mode,
                                            jail::Enforcer memory) const {

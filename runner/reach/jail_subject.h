@@ -36,6 +36,9 @@ struct JailPlans {
 // Where the helper lies in these jails.
 inline constexpr const char* kHelperInside = "/reach/sandglass-reach";
 
+// The helper that carries out the attempt's probe, sealed as a payload takes it. kSetup: too long.
+Result<jail::Fd> helper_command(const Prepared& prepared, const Attempt& attempt);
+
 // kPolicy, kSetup, kUsage: a policy that starts no process.
 Result<JailPlans> prepare_plans(const Home& home, const policies::Library& library,
                                 const std::string& policy, const Outside& outside);

@@ -161,12 +161,8 @@ class SessionSubject final : public Subject {
   Answer run(const Attempt& attempt) override {
     if (attempt.probe->by == By::kPython) return run_python(attempt);
     const Prepared& prepared = plans_.of(*attempt.probe);
-    jail::Command command;
-    command.argv = {kHelperInside, std::string(attempt.probe->id)};
-    command.env = environment_of(prepared.policy, nullptr, attempt.env);
-    command.cwd = prepared.policy.files.workdir.path;
-    const auto sealed = jail::make_command(command);
-    if (!sealed) return failed(Error{ErrorKind::kSetup, "a command is too long", sealed.error()});
+    const auto sealed = helper_command(prepared, attempt);
+    if (!sealed) return failed(sealed.error());
     std::promise<Answer> promise;
     auto future = promise.get_future();
     std::shared_ptr<Joined> joined;
