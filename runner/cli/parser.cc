@@ -143,7 +143,7 @@ Result<Parser::Words> Parser::with_settings(const Words& words) const {
   if (!settings) return fail(ErrorKind::kUsage, printable(settings.error().text));
   Words all;
   for (const policies::Setting& setting : *settings) {
-    const auto more = as_words(setting, words);
+    auto more = as_words(setting, words);
     if (!more) return more;
     all.insert(all.end(), more->begin(), more->end());
   }
