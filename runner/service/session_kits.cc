@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <optional>
 #include <utility>
 
 #include "policies/compile.h"
@@ -114,13 +115,14 @@ void Sessions::give(Kit& kit, Waiting to) {
 void Sessions::serve_waiting(Kit& kit) {
   std::erase_if(kit.warm, [](const auto& idle) { return idle->is_over(); });
   while (!kit.waiting.empty() && !kit.warm.empty()) {
-    auto to = std::move(kit.waiting.front());
+    kit.given.emplace_back(std::move(kit.waiting.front()), std::move(kit.warm.back()));
     kit.waiting.pop_front();
-    auto interpreter = std::move(kit.warm.back());
     kit.warm.pop_back();
-    boost::asio::post(io_, [to = std::move(to),
-                            one = std::make_shared<decltype(interpreter)>(std::move(interpreter))] {
-      to(std::move(*one));
+    boost::asio::post(io_, [&kit, alive = std::weak_ptr(alive_)] {
+      if (alive.expired()) return;
+      auto [to, interpreter] = std::move(kit.given.front());
+      kit.given.pop_front();
+      to(std::move(interpreter));
     });
   }
   // While the prototype is being started anew, they wait for it.
@@ -129,9 +131,13 @@ void Sessions::serve_waiting(Kit& kit) {
   refill(kit);
 }
 
-// The prototype dies at each start: those who wait are told so.
+// The prototype dies at each start.
 void Sessions::give_up(Kit& kit) {
-  const Error why{ErrorKind::kHost, kit.prototype->trouble(), {}};
+  turn_away(kit, Error{ErrorKind::kHost, kit.prototype->trouble(), {}});
+}
+
+// No interpreter will come: those who wait are told so.
+void Sessions::turn_away(Kit& kit, const Error& why) {
   for (auto& to : std::exchange(kit.waiting, {}))
     boost::asio::post(io_, [to = std::move(to), why] { to(tl::unexpected(why)); });
 }
@@ -171,65 +177,50 @@ void Sessions::refill(Kit& kit) {
 }
 
 // A tightened container has a jail of its own, which no pool holds.
-void Sessions::start_own(const std::shared_ptr<const SessionPlan>& plan, const Waiting& to) {
-  const auto interpreter = std::make_shared<std::unique_ptr<Interpreter>>(
-      std::make_unique<Interpreter>(io_, *launcher_));
-  Interpreter::Events events;
-  events.ready = [this, interpreter, to] {
-    boost::asio::post(io_, [interpreter, to] {
-      if (*interpreter) to(std::move(*interpreter));
-    });
-  };
-  events.ended = [this, interpreter, to](const Result<jail::Ended>& how) {
-    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
-    boost::asio::post(io_, [interpreter, to, why] {
-      if (std::exchange(*interpreter, nullptr)) to(tl::unexpected(why));
-    });
-  };
-  (*interpreter)->set_events(std::move(events));
-  plan->join(**interpreter, 0);
-}
+void Sessions::start_own(const SessionPlan& plan, const Waiting& to) { start(starting_, plan, to); }
 
 void Sessions::start_warm(Kit& kit) {
+  start(kit.starting, *kit.plan, [this, &kit](Result<std::unique_ptr<Interpreter>> started) {
+    if (started) {
+      // Nobody waits for it: what a first execution is slow by can be done with now.
+      if (kit.waiting.empty() && kit.plan->language == "python")
+        (*started)->send(R"({"op":"rehearse"})");
+      kit.warm.push_back(std::move(*started));
+      return serve_waiting(kit);
+    }
+    if (kit.waiting.empty()) return;
+    const auto to = std::move(kit.waiting.front());
+    kit.waiting.pop_front();
+    to(tl::unexpected(started.error()));
+  });
+}
+
+// It is in the list until it is ready or has ended, which is told in a later turn of the loop: its
+// events are about to change hands. Who is taken from the list before is not told.
+void Sessions::start(Starting& list, const SessionPlan& plan, const Waiting& to) {
   auto interpreter = std::make_unique<Interpreter>(io_, *launcher_);
-  Interpreter* one = interpreter.get();
-  const auto take = [&kit, one] {
-    const auto it = std::find_if(kit.starting.begin(), kit.starting.end(),
-                                 [&](const auto& other) { return other.get() == one; });
-    std::unique_ptr<Interpreter> taken;
-    if (it == kit.starting.end()) return taken;
-    taken = std::move(*it);
-    kit.starting.erase(it);
-    return taken;
+  Interpreter* const one = interpreter.get();
+  const auto tell = [this, &list, one, to,
+                     alive = std::weak_ptr(alive_)](std::optional<Error> why) {
+    boost::asio::post(io_, [&list, one, to, alive, why = std::move(why)] {
+      if (alive.expired()) return;
+      const auto it = std::find_if(list.begin(), list.end(),
+                                   [&](const auto& other) { return other.get() == one; });
+      if (it == list.end()) return;
+      std::unique_ptr<Interpreter> taken = std::move(*it);
+      list.erase(it);
+      if (why) return to(tl::unexpected(*why));
+      to(std::move(taken));
+    });
   };
   Interpreter::Events events;
-  // From the loop's next turn: its events are about to change hands.
-  events.ready = [this, &kit, take, alive = std::weak_ptr(alive_)] {
-    boost::asio::post(io_, [this, &kit, take, alive] {
-      if (alive.expired()) return;
-      if (auto taken = take()) {
-        // Nobody waits for it: what a first execution is slow by can be done with now.
-        if (kit.waiting.empty() && kit.plan->language == "python")
-          taken->send(R"({"op":"rehearse"})");
-        kit.warm.push_back(std::move(taken));
-      }
-      serve_waiting(kit);
-    });
-  };
-  events.ended = [this, &kit, take, alive = std::weak_ptr(alive_)](const Result<jail::Ended>& how) {
-    const Error why = how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error();
-    boost::asio::post(io_, [&kit, take, alive, why] {
-      if (alive.expired()) return;
-      const auto gone = take();
-      if (kit.waiting.empty()) return;
-      const auto to = std::move(kit.waiting.front());
-      kit.waiting.pop_front();
-      to(tl::unexpected(why));
-    });
+  events.ready = [tell] { tell(std::nullopt); };
+  events.ended = [tell](const Result<jail::Ended>& how) {
+    tell(how ? Error{ErrorKind::kSpawner, "it ended at its start", {}} : how.error());
   };
   interpreter->set_events(std::move(events));
-  kit.starting.push_back(std::move(interpreter));
-  kit.plan->join(*one, 0);
+  list.push_back(std::move(interpreter));
+  plan.join(*one, 0);
 }
 
 }  // namespace runner

@@ -32,7 +32,8 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
 }
 
 Sessions::~Sessions() {
-  *alive_ = 0;
+  alive_.reset();
+  for (auto& [name, kit] : kits_) kit->empty();
   entries_.clear();
   kits_.clear();
 }
@@ -117,7 +118,7 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Shown sho
   };
   ++entry->kit->opening;
   if (entry->plan == entry->kit->plan) return give(*entry->kit, opened);
-  start_own(entry->plan, opened);
+  start_own(*entry->plan, opened);
 }
 
 Answer<std::shared_ptr<Sessions::Entry>> Sessions::make_entry(const Tenant& tenant,
@@ -339,6 +340,7 @@ void Sessions::shutdown(const std::string& why) {
   for (auto& [id, one] : entries_)
     if (const auto session = std::exchange(one->session, nullptr))
       session->close(Word::kKilled, why);
+  for (auto& [name, kit] : kits_) turn_away(*kit, Error{ErrorKind::kHost, why, {}});
 }
 
 }  // namespace runner

@@ -80,6 +80,7 @@ class Sessions final : public Service {
   using Steady = std::chrono::steady_clock::time_point;
   enum class Shown : std::uint8_t { kListed, kNever };  // kNever: a one-shot's
   using Waiting = std::function<void(Result<std::unique_ptr<Interpreter>>)>;
+  using Starting = std::vector<std::unique_ptr<Interpreter>>;
 
   Answer<std::shared_ptr<Kit>> kit_for(const std::string& policy, const std::string& language);
   Answer<std::shared_ptr<Kit>> make_kit(const policies::Policy& policy,
@@ -98,9 +99,11 @@ class Sessions final : public Service {
   void give(Kit& kit, Waiting to);
   void refill(Kit& kit);
   void start_warm(Kit& kit);
-  void start_own(const std::shared_ptr<const SessionPlan>& plan, const Waiting& to);
+  void start_own(const SessionPlan& plan, const Waiting& to);
+  void start(Starting& list, const SessionPlan& plan, const Waiting& to);
   void serve_waiting(Kit& kit);
   void give_up(Kit& kit);
+  void turn_away(Kit& kit, const Error& why);
   Answer<std::shared_ptr<Entry>> make_entry(const Tenant& tenant, const ContainerWish& wish);
   Answer<std::shared_ptr<Entry>> entry(const Tenant& tenant, std::string_view id);
   Answer<std::shared_ptr<Entry>> live(const Tenant& tenant, std::string_view id);
@@ -122,6 +125,7 @@ class Sessions final : public Service {
   std::optional<Error> spawner_trouble_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Kit>> kits_;  // policy, language
   std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;        // by id
+  Starting starting_;  // of tightened containers
   std::uint64_t last_order_ = 0;
   boost::asio::steady_timer sweeping_;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

@@ -50,12 +50,23 @@ Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_
 struct Sessions::Kit {
   std::shared_ptr<const SessionPlan> plan;
   std::unique_ptr<PrototypeKeeper> prototype;
-  std::vector<std::unique_ptr<Interpreter>> starting;
+  Starting starting;
   std::vector<std::unique_ptr<Interpreter>> warm;
   std::deque<Waiting> waiting;
+  std::deque<std::pair<Waiting, std::unique_ptr<Interpreter>>> given;  // in the loop's next turn
   bool refilling = false;
   std::size_t opening = 0;  // containers that are being made
   std::size_t running = 0;  // that have been, and are neither expired nor deleted
+
+  // Whoever waits holds the kit, which so would hold itself; and nothing of it outlives the
+  // launcher.
+  void empty() {
+    (void)std::exchange(waiting, {});
+    given.clear();
+    starting.clear();
+    warm.clear();
+    prototype.reset();
+  }
 };
 
 struct Sessions::Entry {

@@ -295,6 +295,25 @@ TEST_CASE("whoever is told of an end may call the service from there") {
   CHECK(test.run(test.open(), "6 * 7").value() == "42");
 }
 
+TEST_CASE("a container that is waited for when the service ends is refused, or forgotten whole") {
+  require_jails();
+  SessionsUnderTest test(SessionsUnderTest::kOwn, 0);
+  std::vector<Refusal::Kind> refused;
+  const auto done = [&](const Answer<Container>& made) {
+    REQUIRE_FALSE(made);
+    refused.push_back(made.error().kind);
+  };
+  test.service->create("", {}, done);
+  ContainerWish own;
+  own.memory = jail::mib(100);
+  test.service->create("", own, done);
+  test.service->shutdown("it is over");
+  test.until([&] { return refused.size() == 1; });
+  CHECK(refused.front() == Refusal::Kind::kUnavailable);
+  test.service->create("", {},
+                       done);  // what waits now goes with the service: under ASan a leak fails
+}
+
 TEST_CASE("a prototype's death is mended, and sessions live on") {
   require_jails();
   SessionsUnderTest test;
