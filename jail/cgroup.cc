@@ -347,6 +347,23 @@ Result<Cgroup> Cgroups::create(std::uint64_t serial, const Totals& totals) const
   return made;
 }
 
+std::optional<std::uint64_t> Cgroups::cpu_of_all() const {
+  const int i = index_[static_cast<std::size_t>(Controller::kCpu)];
+  if (i < 0) return std::nullopt;
+  const Base& base = bases_[static_cast<std::size_t>(i)];
+  const auto used = [&base](const char* file, const char* key) -> std::optional<std::uint64_t> {
+    const auto text = read_file(base.folder.get(), file);
+    if (!text) return std::nullopt;
+    return key == nullptr ? first_number(*text) : keyed_number(*text, key);
+  };
+  if (base.kind == Enforcer::kCgroupV1) return used("cpuacct.usage", nullptr);
+  // The worker lives in our folder too. What it uses between the two reads stays in the sum.
+  const auto worker = used("worker/cpu.stat", "usage_usec");
+  const auto all = used("cpu.stat", "usage_usec");
+  if (!worker || !all) return std::nullopt;
+  return *all - *worker;
+}
+
 bool Cgroups::remove() {
   bool all = true;
   for (const Base& base : bases_) all = remove_tree(base.path) && all;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,9 @@ class Cgroups {
   // A folder with its limits written; kCgroup and errno when that fails. Init is not counted as
   // one of `totals.processes`.
   [[nodiscard]] Result<Cgroup> create(std::uint64_t serial, const Totals& totals) const;
+  // What all jails have used of the processor, also those that are gone, in a unit of the kernel's:
+  // while it stands still, none has used any. nullopt where no cgroup counts it.
+  [[nodiscard]] std::optional<std::uint64_t> cpu_of_all() const;
   // Removes everything below and the folders themselves; false if a process is still inside.
   bool remove();
 
