@@ -44,10 +44,11 @@ class Cgroup {
   // v1: puts the calling process in, by writing 0 to each `tasks` (65 us where a parent writing
   // cgroup.procs pays 11 ms). Safe after fork. Returns 0 or an errno.
   [[nodiscard]] int enter_v1() const;
-  // In the parent, when that has been left to a child: a jail holds files enough.
+  // In the parent, when that has been left to a child and nobody else is to come: a jail holds
+  // files enough.
   void close_tasks();
   // What a process writes "0" to in order to get in: `tasks` (v1), `cgroup.procs` (v2).
-  [[nodiscard]] std::vector<Fd> entrances() const;
+  [[nodiscard]] std::vector<Fd> entrances();
   [[nodiscard]] CgroupStats stats() const;
   // CPU time alone, and kills alone: what a look at an idle jail costs.
   [[nodiscard]] std::uint64_t cpu_usec() const;
@@ -63,7 +64,8 @@ class Cgroup {
   friend class Cgroups;
   struct Part {
     Enforcer kind = Enforcer::kNone;
-    std::string path;
+    int base = -1;  // the spawner's folder, which stays open longer
+    std::string name;
     Fd folder;
     Fd tasks;  // v1
   };

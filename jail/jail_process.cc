@@ -97,7 +97,6 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
   jail.pid = made.pid;
   jail.pidfd = Fd(made.pidfd);
   jail.cgroup = std::move(*cgroup);
-  if (!jail.shared) jail.cgroup.close_tasks();
   jail.facts = of_jail;
   const Identity inside{Id{h.uid}, Id{h.gid}};
   auto ready = map_jail(facts.proc, jail.pid, inside, facts.block, slot);

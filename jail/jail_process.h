@@ -96,7 +96,7 @@ struct JailProcess {
   // Init has said something, or is dead: it shares nothing of ours.
   void let_go_of_init() {
     shared.reset();
-    cgroup.close_tasks();
+    if (!joining) cgroup.close_tasks();
   }
 };
 
