@@ -180,10 +180,13 @@ void Worker::bury(JailProcess& jail) {
     ::waitpid(jail.joining->pid, nullptr, 0);
   if (jail.stage == Stage::kDying && jail.joining && jail.joining->pid < 0) --orphaned_;
   if (jail.strangers_for > 0) --orphaned_;
-  ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
+  siginfo_t info{};
+  ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), &info, WEXITED);
+  // One that was killed from outside may well be made again.
+  const bool gave_up = jail.stage == Stage::kMaking && info.si_code == CLD_EXITED;
   if (jail.launch)
     report_end(jail);
-  else if (jail.error || jail.stage == Stage::kMaking)
+  else if (jail.error || gave_up)
     jail.plan->broken = jail.error.value_or(SetupError{Step::kReport, 0, EPIPE});
   throttled_.erase(std::remove(throttled_.begin(), throttled_.end(), jail.serial),
                    throttled_.end());
