@@ -89,9 +89,9 @@ class Init {
     if (auto r = become(Id{h.uid}, Id{h.gid}); !r) return r;
     // Other processes of this uid (rootless) or of this jail must not ptrace PID 1.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fail(Step::kIdentity, errno, 3);
-    // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel
-    // without keyrings has none to inherit.
-    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    // keyrings(7): the worker's session keyring, an empty one, would come along. A payload that
+    // joins takes its own.
+    if (h.start == Start::kExec) ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
     // Here and not at clone. The root of the queue file system belongs to who made the namespace,
     // and an id that the jail does not map may not be written below (mq_open would fail for ever).
