@@ -333,8 +333,7 @@ Result<Cgroup> Cgroups::create(std::uint64_t serial, const Totals& totals) const
       part.base = base.folder.get();
       part.name = "jail-" + std::to_string(serial);
       if (::mkdirat(part.base, part.name.c_str(), 0755) != 0) return fail(Step::kCgroup, errno);
-      part.folder.reset(
-          ::openat(part.base, part.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      part.folder.reset(::openat(part.base, part.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (base.kind == Enforcer::kCgroupV1)
         part.tasks.reset(::openat(part.folder.get(), "tasks", O_WRONLY | O_CLOEXEC));
       made.parts_.push_back(std::move(part));

@@ -83,8 +83,8 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
     of_jail.process_limit = h.processes + 1;
 
   jail.shared = reserved.put(theirs);
-  const Clone made = clone_into_namespaces(cgroup->v2_folder(),
-                                           jail.shared ? Files::kShared : Files::kCopied);
+  const Clone made =
+      clone_into_namespaces(cgroup->v2_folder(), jail.shared ? Files::kShared : Files::kCopied);
   if (made.pid == 0) begin_init(jail, plan->view, of_jail, *cgroup, std::move(theirs));
   if (made.pid < 0) {
     const int error = errno;
