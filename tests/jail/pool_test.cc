@@ -124,6 +124,7 @@ TEST_CASE("jails cost the worker nothing of each other") {
     return count;
   };
   std::vector<Launch> launches;
+  launches.reserve(12);
   for (int i = 0; i < 12; ++i) launches.push_back(spawner.start(plan, {"waits"}));
   for (const Launch& launch : launches) REQUIRE(support::is_ready(launch));
   CHECK(mapped() == 1);

@@ -214,6 +214,7 @@ std::vector<pid_t> descendants(const std::string& part) {
   }
   std::sort(found.begin(), found.end());
   std::vector<pid_t> pids;
+  pids.reserve(found.size());
   for (const auto& [start, pid] : found) pids.push_back(pid);
   return pids;
 }
