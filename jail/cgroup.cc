@@ -188,9 +188,13 @@ void Cgroup::close_tasks() {
   for (Part& p : parts_) p.tasks.reset();
 }
 
-std::vector<Fd> Cgroup::entrances() const {
+std::vector<Fd> Cgroup::entrances() {
   std::vector<Fd> files;
-  for (const Part& p : parts_) {
+  for (Part& p : parts_) {
+    if (p.tasks.valid()) {
+      files.push_back(std::move(p.tasks));
+      continue;
+    }
     const char* name = p.kind == Enforcer::kCgroupV1 ? "tasks" : "cgroup.procs";
     files.emplace_back(::openat(p.folder.get(), name, O_WRONLY | O_CLOEXEC));
   }
@@ -257,7 +261,7 @@ void Cgroup::reset_peak() const {
 bool Cgroup::remove() {
   bool all = true;
   for (const Part& p : parts_)
-    if (::rmdir(p.path.c_str()) != 0 && errno != ENOENT) all = false;
+    if (::unlinkat(p.base, p.name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) all = false;
   return all;
 }
 
@@ -326,9 +330,10 @@ Result<Cgroup> Cgroups::create(std::uint64_t serial, const Totals& totals) const
     if (at < 0) {
       Cgroup::Part part;
       part.kind = base.kind;
-      part.path = base.path + "/jail-" + std::to_string(serial);
-      if (::mkdir(part.path.c_str(), 0755) != 0) return fail(Step::kCgroup, errno);
-      part.folder = open_folder(part.path);
+      part.base = base.folder.get();
+      part.name = "jail-" + std::to_string(serial);
+      if (::mkdirat(part.base, part.name.c_str(), 0755) != 0) return fail(Step::kCgroup, errno);
+      part.folder.reset(::openat(part.base, part.name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       if (base.kind == Enforcer::kCgroupV1)
         part.tasks.reset(::openat(part.folder.get(), "tasks", O_WRONLY | O_CLOEXEC));
       made.parts_.push_back(std::move(part));
@@ -345,6 +350,23 @@ Result<Cgroup> Cgroups::create(std::uint64_t serial, const Totals& totals) const
     }
   }
   return made;
+}
+
+std::optional<std::uint64_t> Cgroups::cpu_of_all() const {
+  const int i = index_[static_cast<std::size_t>(Controller::kCpu)];
+  if (i < 0) return std::nullopt;
+  const Base& base = bases_[static_cast<std::size_t>(i)];
+  const auto used = [&base](const char* file, const char* key) -> std::optional<std::uint64_t> {
+    const auto text = read_file(base.folder.get(), file);
+    if (!text) return std::nullopt;
+    return key == nullptr ? first_number(*text) : keyed_number(*text, key);
+  };
+  if (base.kind == Enforcer::kCgroupV1) return used("cpuacct.usage", nullptr);
+  // The worker lives in our folder too. What it uses between the two reads stays in the sum.
+  const auto worker = used("worker/cpu.stat", "usage_usec");
+  const auto all = used("cpu.stat", "usage_usec");
+  if (!worker || !all) return std::nullopt;
+  return *all - *worker;
 }
 
 bool Cgroups::remove() {

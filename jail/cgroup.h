@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,11 @@ class Cgroup {
   // v1: puts the calling process in, by writing 0 to each `tasks` (65 us where a parent writing
   // cgroup.procs pays 11 ms). Safe after fork. Returns 0 or an errno.
   [[nodiscard]] int enter_v1() const;
-  // In the parent, when that has been left to a child: a jail holds files enough.
+  // In the parent, when that has been left to a child and nobody else is to come: a jail holds
+  // files enough.
   void close_tasks();
   // What a process writes "0" to in order to get in: `tasks` (v1), `cgroup.procs` (v2).
-  [[nodiscard]] std::vector<Fd> entrances() const;
+  [[nodiscard]] std::vector<Fd> entrances();
   [[nodiscard]] CgroupStats stats() const;
   // CPU time alone, and kills alone: what a look at an idle jail costs.
   [[nodiscard]] std::uint64_t cpu_usec() const;
@@ -62,7 +64,8 @@ class Cgroup {
   friend class Cgroups;
   struct Part {
     Enforcer kind = Enforcer::kNone;
-    std::string path;
+    int base = -1;  // the spawner's folder, which stays open longer
+    std::string name;
     Fd folder;
     Fd tasks;  // v1
   };
@@ -82,6 +85,9 @@ class Cgroups {
   // A folder with its limits written; kCgroup and errno when that fails. Init is not counted as
   // one of `totals.processes`.
   [[nodiscard]] Result<Cgroup> create(std::uint64_t serial, const Totals& totals) const;
+  // What all jails have used of the processor, also those that are gone, in a unit of the kernel's:
+  // while it stands still, none has used any. nullopt where no cgroup counts it.
+  [[nodiscard]] std::optional<std::uint64_t> cpu_of_all() const;
   // Removes everything below and the folders themselves; false if a process is still inside.
   bool remove();
 

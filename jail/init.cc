@@ -65,8 +65,8 @@ constexpr std::array<const char*, kNamespaces> kNamespacePaths{
 
 class Init {
  public:
-  Init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup, Fd control)
-      : plan_(plan), facts_(facts), cgroup_(cgroup), control_(std::move(control)) {}
+  Init(const PlanView& plan, const JailFacts& facts, int entered, Fd control)
+      : plan_(plan), facts_(facts), entered_(entered), control_(std::move(control)) {}
 
   [[noreturn]] void run() {
     if (const auto made = make(); !made) die(made.error());
@@ -89,9 +89,9 @@ class Init {
     if (auto r = become(Id{h.uid}, Id{h.gid}); !r) return r;
     // Other processes of this uid (rootless) or of this jail must not ptrace PID 1.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return fail(Step::kIdentity, errno, 3);
-    // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel
-    // without keyrings has none to inherit.
-    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    // keyrings(7): the worker's session keyring, an empty one, would come along. A payload that
+    // joins takes its own.
+    if (h.start == Start::kExec) ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     ::umask(022);
     // Here and not at clone. The root of the queue file system belongs to who made the namespace,
     // and an id that the jail does not map may not be written below (mq_open would fail for ever).
@@ -123,7 +123,7 @@ class Init {
 
   void close_others() {
     const auto keep = static_cast<unsigned>(control_.get());
-    if (const int e = cgroup_.enter_v1(); e != 0) die(SetupError{Step::kCgroup, 1, e});
+    if (entered_ != 0) die(SetupError{Step::kCgroup, 1, entered_});
     if (keep > 3) ::syscall(SYS_close_range, 3U, keep - 1, 0);
     ::syscall(SYS_close_range, keep + 1, ~0U, 0);
     null_ = Fd(::fcntl(Fd(::open("/dev/null", O_RDWR | O_CLOEXEC)).get(), F_DUPFD_CLOEXEC, 3));
@@ -330,7 +330,7 @@ class Init {
 
   const PlanView& plan_;
   const JailFacts& facts_;
-  const Cgroup& cgroup_;
+  const int entered_;
   Fd control_;
   Tree tree_;
   Fd landlock_;
@@ -344,8 +344,8 @@ class Init {
 
 }  // namespace
 
-void run_init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup, Fd control) {
-  Init init(plan, facts, cgroup, std::move(control));
+void run_init(const PlanView& plan, const JailFacts& facts, int entered, Fd control) {
+  Init init(plan, facts, entered, std::move(control));
   init.run();
 }
 

@@ -3,15 +3,14 @@
 // After fork: no allocation.
 #pragma once
 
-#include "jail/cgroup.h"
 #include "jail/fd.h"
 #include "jail/plan.h"
 #include "jail/restrict.h"
 
 namespace jail {
 
-// Never returns. `control` is init's end of the socket pair.
-[[noreturn]] void run_init(const PlanView& plan, const JailFacts& facts, const Cgroup& cgroup,
-                           Fd control);
+// Never returns. `entered`: an errno where the cgroup could not be entered, else 0. `control` is
+// init's end of the socket pair.
+[[noreturn]] void run_init(const PlanView& plan, const JailFacts& facts, int entered, Fd control);
 
 }  // namespace jail

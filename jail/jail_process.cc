@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "jail/init.h"
+#include "jail/reserved_fds.h"
 #include "jail/wire.h"
 
 namespace jail {
@@ -26,27 +27,42 @@ struct Clone {
   int pidfd = -1;
 };
 
+enum class Files : std::uint8_t { kCopied, kShared };
+
 // fork(2) with namespaces. The child runs on a copy of this stack and must only call what
 // restrict.h lists.
-Clone clone_into_namespaces(int cgroup_v2) {
+Clone clone_into_namespaces(int cgroup_v2, Files files) {
   Clone made;
   clone_args args{};
   args.flags = kNamespaces;
+  if (files == Files::kShared) args.flags |= CLONE_FILES;
   args.pidfd = reinterpret_cast<std::uint64_t>(&made.pidfd);
   args.exit_signal = SIGCHLD;
   if (cgroup_v2 >= 0) {
-    args.flags = kNamespaces | __u64{CLONE_INTO_CGROUP};
+    args.flags |= __u64{CLONE_INTO_CGROUP};
     args.cgroup = static_cast<__u64>(cgroup_v2);
   }
   made.pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
   return made;
 }
 
+// The child's. What it closes while the table is shared, it would close for the worker.
+[[noreturn]] void begin_init(const JailProcess& jail, const PlanView& plan, const JailFacts& facts,
+                             const Cgroup& cgroup, Fd control) {
+  const int entered = cgroup.enter_v1();
+  if (jail.shared) {
+    if (!ReservedFds::leave_shared_table()) ::_exit(0);
+    (void)control.release();
+    control = Fd(jail.shared->get());
+  }
+  run_init(plan, facts, entered, std::move(control));
+}
+
 }  // namespace
 
 Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t serial,
-                              std::uint32_t slot, const Cgroups& cgroups,
-                              const WorkerFacts& facts) {
+                              std::uint32_t slot, const Cgroups& cgroups, const WorkerFacts& facts,
+                              ReservedFds& reserved) {
   const PlanHeader& h = plan->view.header();
   const Totals totals{Bytes{h.memory}, h.processes, Millis(h.cpu_time_ms)};
   auto cgroup = cgroups.create(serial, totals);
@@ -66,11 +82,10 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
   if (cgroups.enforcer(Controller::kPids) == Enforcer::kNone && h.processes > 0)
     of_jail.process_limit = h.processes + 1;
 
-  const Clone made = clone_into_namespaces(cgroup->v2_folder());
-  if (made.pid == 0) {
-    jail.control.reset();
-    run_init(plan->view, of_jail, *cgroup, std::move(theirs));
-  }
+  jail.shared = reserved.put(theirs);
+  const Clone made =
+      clone_into_namespaces(cgroup->v2_folder(), jail.shared ? Files::kShared : Files::kCopied);
+  if (made.pid == 0) begin_init(jail, plan->view, of_jail, *cgroup, std::move(theirs));
   if (made.pid < 0) {
     const int error = errno;
     cgroup->remove();
@@ -82,7 +97,6 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
   jail.pid = made.pid;
   jail.pidfd = Fd(made.pidfd);
   jail.cgroup = std::move(*cgroup);
-  jail.cgroup.close_tasks();
   jail.facts = of_jail;
   const Identity inside{Id{h.uid}, Id{h.gid}};
   auto ready = map_jail(facts.proc, jail.pid, inside, facts.block, slot);

@@ -18,6 +18,7 @@
 #include "jail/join.h"
 #include "jail/notify.h"
 #include "jail/plan.h"
+#include "jail/reserved_fds.h"
 #include "jail/restrict.h"
 
 namespace jail {
@@ -65,6 +66,7 @@ struct JailProcess {
   pid_t pid = -1;  // for /proc only; signals go through the pidfd
   Fd pidfd;
   Fd control;
+  std::optional<ReservedFds::Place> shared;  // while init may share our table of files
   Fd workdir;
   std::array<Fd, kNamespaces> namespaces;  // for payloads that join, and for the next one
   Fd landlock;
@@ -90,6 +92,12 @@ struct JailProcess {
   bool end_reported = false;
   bool listening = false;  // the listener is in the epoll set
   Ended ended;
+
+  // Init has said something, or is dead: it shares nothing of ours.
+  void let_go_of_init() {
+    shared.reset();
+    if (!joining) cgroup.close_tasks();
+  }
 };
 
 // What the worker found out about the host.
@@ -102,6 +110,7 @@ struct WorkerFacts {
 // clone3 into fresh namespaces (and, for v2, into the cgroup), id maps written, "go" sent. On
 // failure nothing is left behind.
 Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t serial,
-                              std::uint32_t slot, const Cgroups& cgroups, const WorkerFacts& facts);
+                              std::uint32_t slot, const Cgroups& cgroups, const WorkerFacts& facts,
+                              ReservedFds& reserved);
 
 }  // namespace jail

@@ -21,6 +21,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "jail/folders.h"
 
@@ -64,12 +65,10 @@ Options tmpfs_options(std::uint64_t size, std::uint64_t inodes, std::uint32_t mo
 
 // The host's root, and file systems that are doors into the kernel. Policies refuse them by name; a
 // link may lead there all the same.
-bool is_never_bound(int source) {
+bool is_never_bound(int source, const struct stat& root) {
   struct stat st {};
-  struct stat root {};
   struct statfs fs {};
-  if (::fstat(source, &st) != 0 || ::stat("/", &root) != 0 || ::fstatfs(source, &fs) != 0)
-    return true;
+  if (::fstat(source, &st) != 0 || ::fstatfs(source, &fs) != 0) return true;
   if (st.st_dev == root.st_dev && st.st_ino == root.st_ino) return true;
   constexpr long kDoors[] = {PROC_SUPER_MAGIC,    SYSFS_MAGIC,   CGROUP_SUPER_MAGIC,
                              CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
@@ -103,12 +102,14 @@ class Builder {
  private:
   Result<void> open_sources() {
     const auto mounts = plan_.mounts();
+    struct stat root {};
+    if (::stat("/", &root) != 0) return fail(Step::kOpenSource, errno);
     for (std::size_t i = 0; i < mounts.size(); ++i) {
       const PlanMount& m = mounts[i];
       if (m.kind != MountKind::kBind && m.kind != MountKind::kDevice) continue;
       sources_[i].reset(open_tree(AT_FDCWD, plan_.text(m.source), kTreeFlags));
       if (sources_[i].valid()) {
-        if (m.kind == MountKind::kBind && is_never_bound(sources_[i].get()))
+        if (m.kind == MountKind::kBind && is_never_bound(sources_[i].get(), root))
           return fail(Step::kOpenSource, EINVAL, static_cast<std::uint16_t>(i));
         continue;
       }
@@ -131,10 +132,8 @@ class Builder {
   int attach_one(std::size_t i) {
     const PlanMount& m = plan_.mounts()[i];
     const char* target = nullptr;
-    const Folder parent =
-        open_parent(root_.get(), relative(plan_.text(m.target)), Links::kInRoot, target);
-    if (!parent.fd.valid()) return parent.error;
-    const int at = parent.fd.get();
+    if (const int e = find_parent(plan_.text(m.target), target); e != 0) return e;
+    const int at = parent_.fd.get();
     switch (m.kind) {
       case MountKind::kBind:
       case MountKind::kDevice:
@@ -153,6 +152,17 @@ class Builder {
         return special("mqueue", nullptr, at, target);
     }
     return EINVAL;
+  }
+
+  // Many in a row have the same.
+  int find_parent(const char* path, const char*& name) {
+    const auto length = static_cast<std::size_t>(std::strrchr(path, '/') - path);
+    name = path + length + 1;
+    const std::string_view parent(path, length);
+    if (parent_.fd.valid() && parent == parent_path_) return 0;
+    parent_path_ = parent;
+    parent_ = open_parent(root_.get(), relative(path), Links::kInRoot, name);
+    return parent_.fd.valid() ? 0 : parent_.error;
   }
 
   static int bind(const PlanMount& m, int source, int parent, const char* name) {
@@ -311,6 +321,8 @@ class Builder {
 
   const PlanView& plan_;
   Fd root_;
+  Folder parent_;  // of the mount that was attached last
+  std::string_view parent_path_;
   Tree tree_;
   std::array<Fd, kMaxMounts> sources_;
 };

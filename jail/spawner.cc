@@ -33,6 +33,7 @@ Worker::Worker(Fd caller, Fd keeper, const Hello& hello, const Cgroups& cgroups,
 int Worker::run() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_.valid()) return 1;
+  reserved_.reserve();
   watch(caller_.get(), Source::kCaller, 0);
   watch(keeper_.get(), Source::kKeeper, 0);
   HelloPacket packet{{kWireMagic, ReplyType::kHello, 0}, hello_};
@@ -138,8 +139,8 @@ void Worker::reply_launched(std::uint64_t id, const SetupError& error) {
 Result<std::shared_ptr<LoadedPlan>> Worker::load(Fd file) {
   struct stat st {};
   if (::fstat(file.get(), &st) != 0) return fail(Step::kPlan, errno);
-  const auto known = plans_.find(st.st_ino);
-  if (known != plans_.end() && known->second->device == st.st_dev) return known->second;
+  if (const auto it = loaded_.find(st.st_ino); it != loaded_.end())
+    if (auto known = it->second.lock(); known && known->device == st.st_dev) return known;
   auto mapping = Mapping::of(file, Mapping::Mode::kShared, kMaxPlanBytes);
   if (!mapping) return tl::unexpected(mapping.error());
   const auto view = PlanView::read(mapping->bytes());
@@ -150,6 +151,8 @@ Result<std::shared_ptr<LoadedPlan>> Worker::load(Fd file) {
   plan->view = *view;
   plan->inode = st.st_ino;
   plan->device = st.st_dev;
+  std::erase_if(loaded_, [](const auto& entry) { return entry.second.expired(); });
+  loaded_[plan->inode] = plan;
   return plan;
 }
 

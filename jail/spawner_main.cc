@@ -8,6 +8,7 @@
 // it. Started by jail/client.h's caller with a SOCK_SEQPACKET socket as fd 3 and nothing else.
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/keyctl.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
@@ -105,6 +106,9 @@ int worker(Fd caller, Fd lifeline, const Fd& unshared, const Fd& mapped, Fd proc
   if (const auto r = jail::become(jail::Id{0}, jail::Id{0}); !r) return refuse(caller, r.error());
   // After setresuid a process is not dumpable, and its children's id maps could not be written.
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  // keyrings(7): the caller's session keyring would come along; take an empty one. A kernel without
+  // keyrings has none to inherit.
+  ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
   ::prctl(PR_SET_NAME, "sandglass-worker", 0, 0, 0);
   jail::WorkerFacts facts;
   facts.proc = proc.get();

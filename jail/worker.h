@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,7 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kTick{50};
+  static constexpr std::chrono::milliseconds kSeldom{1600};  // between samples of an idle jail
   // After a launch no jail is made ahead for so long, while half of a pool is left: making one
   // keeps the one thread, and a core, from the launch that somebody waits for.
   static constexpr std::chrono::milliseconds kQuiet{3};
@@ -114,6 +116,8 @@ class Worker {
   void serve_listener(JailProcess& jail, std::uint32_t events);
   void resume_listeners(Clock::time_point now);
   void tick(Clock::time_point now);
+  bool must_look(Clock::time_point now);
+  void look_at_all(Clock::time_point now);
   void sample(JailProcess& jail, Clock::time_point now);
   Sampled sampled(const JailProcess& jail) const;
   std::uint64_t tmpfs_bytes(const JailProcess& jail, pid_t payload) const;
@@ -121,6 +125,7 @@ class Worker {
   Fd caller_;
   Fd keeper_;
   Fd epoll_;
+  ReservedFds reserved_;
   const Hello hello_;
   const Cgroups& cgroups_;
   const WorkerFacts facts_;
@@ -128,7 +133,8 @@ class Worker {
   MeterMemory meters_;  // shared with the caller, if it likes
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t last_serial_ = 0;
-  std::unordered_map<std::uint64_t, std::shared_ptr<LoadedPlan>> plans_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<LoadedPlan>> plans_;  // with a pool
+  std::unordered_map<std::uint64_t, std::weak_ptr<LoadedPlan>> loaded_;   // all, by inode
   std::map<std::uint64_t, JailProcess> jails_;
   std::unordered_map<std::uint64_t, std::uint64_t> launches_;  // serials by the caller's ids
   std::map<std::uint32_t, Prototype> prototypes_;
@@ -140,6 +146,9 @@ class Worker {
   bool refill_waits_ = false;  // until quiet_until_
   Clock::time_point quiet_until_ = Clock::now();
   Clock::time_point next_tick_ = Clock::now();
+  Clock::time_point kill_due_ = Clock::time_point::max();  // the earliest kill_at
+  std::optional<std::uint64_t> cpu_of_all_;                // at the last tick
+  Clock::time_point looking_until_ = Clock::now();
   Received received_;
 };
 

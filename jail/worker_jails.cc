@@ -15,7 +15,7 @@ namespace jail {
 Result<JailProcess*> Worker::make(const std::shared_ptr<LoadedPlan>& plan) {
   if (free_slots_.empty()) return fail(Step::kSlots, EAGAIN);
   const std::uint64_t serial = ++last_serial_;
-  auto jail = make_jail(plan, serial, free_slots_.back(), cgroups_, facts_);
+  auto jail = make_jail(plan, serial, free_slots_.back(), cgroups_, facts_, reserved_);
   if (!jail) return tl::unexpected(jail.error());
   free_slots_.pop_back();
   JailProcess& stored = jails_.emplace(serial, std::move(*jail)).first->second;
@@ -62,6 +62,7 @@ Result<InitReport> Worker::next_report(JailProcess& jail) {
 void Worker::serve_init(JailProcess& jail) {
   const auto next = next_report(jail);
   if (!next && next.error().error == EAGAIN) return;
+  jail.let_go_of_init();
   if (!next) {
     // The end of file would be news for ever, and an init takes milliseconds to die: its
     // namespaces go first. bury() reads what is left.
@@ -117,6 +118,7 @@ void Worker::started(JailProcess& jail) {
   ++running_;
   if (running_ == 1) next_tick_ = Clock::now() + kTick;
   if (jail.kill_after.count() > 0) jail.kill_at = Clock::now() + jail.kill_after;
+  kill_due_ = std::min(kill_due_, jail.kill_at);
   jail.launched_sent = true;
   LaunchedPacket packet;
   packet.head = {kWireMagic, ReplyType::kLaunched, *jail.launch};
@@ -178,10 +180,13 @@ void Worker::bury(JailProcess& jail) {
     ::waitpid(jail.joining->pid, nullptr, 0);
   if (jail.stage == Stage::kDying && jail.joining && jail.joining->pid < 0) --orphaned_;
   if (jail.strangers_for > 0) --orphaned_;
-  ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), nullptr, WEXITED);
+  siginfo_t info{};
+  ::waitid(P_PIDFD, static_cast<id_t>(jail.pidfd.get()), &info, WEXITED);
+  // One that was killed from outside may well be made again.
+  const bool gave_up = jail.stage == Stage::kMaking && info.si_code == CLD_EXITED;
   if (jail.launch)
     report_end(jail);
-  else if (jail.error || jail.stage == Stage::kMaking)
+  else if (jail.error || gave_up)
     jail.plan->broken = jail.error.value_or(SetupError{Step::kReport, 0, EPIPE});
   throttled_.erase(std::remove(throttled_.begin(), throttled_.end(), jail.serial),
                    throttled_.end());

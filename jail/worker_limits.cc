@@ -54,15 +54,41 @@ void Worker::resume_listeners(Clock::time_point now) {
 void Worker::tick(Clock::time_point now) {
   next_tick_ = now + kTick;
   if (orphaned_ > 0) reap_strangers();
-  for (auto& [serial, jail] : jails_) {
-    if (jail.strangers_for > 0 && --jail.strangers_for == 0) --orphaned_;
-    look_at_meter(jail);
-    if (jail.stage == Stage::kRunning && now >= jail.sample_at) sample(jail, now);
-    if (jail.stage == Stage::kRunning && now >= jail.kill_at) kill_for(jail, KillCause::kWallTime);
-  }
+  if (orphaned_ > 0 || now >= kill_due_ || must_look(now)) look_at_all(now);
   leftovers_.erase(
       std::remove_if(leftovers_.begin(), leftovers_.end(), [](Cgroup& c) { return c.remove(); }),
       leftovers_.end());
+}
+
+// False when no jail has used the processor for so long that each has been sampled since: a
+// thousand idle sessions cost one read.
+bool Worker::must_look(Clock::time_point now) {
+  std::optional<std::uint64_t> total;
+  if (cgroups_.enforcer(Controller::kMemory) != Enforcer::kNone) total = cgroups_.cpu_of_all();
+  if (!total || total != cpu_of_all_) looking_until_ = now + kSeldom + kTick;
+  cpu_of_all_ = total;
+  return now < looking_until_;
+}
+
+void Worker::look_at_all(Clock::time_point now) {
+  // Of those that have long been idle, not all in one turn.
+  int seldom_looks = 64;
+  kill_due_ = Clock::time_point::max();
+  for (auto& [serial, jail] : jails_) {
+    if (jail.strangers_for > 0 && --jail.strangers_for == 0) --orphaned_;
+    look_at_meter(jail);
+    if (jail.stage != Stage::kRunning) continue;
+    if (now >= jail.kill_at) {
+      kill_for(jail, KillCause::kWallTime);
+      continue;
+    }
+    kill_due_ = std::min(kill_due_, jail.kill_at);
+    if (now < jail.sample_at) continue;
+    if (jail.sample_every > kTick && --seldom_looks < 0)
+      looking_until_ = std::max(looking_until_, now + 2 * kTick);  // its turn comes
+    else
+      sample(jail, now);
+  }
 }
 
 // Of what the kernel does not count for us. A payload that joined is not init's child.
@@ -76,10 +102,8 @@ Sampled Worker::sampled(const JailProcess& jail) const {
   return usage;
 }
 
-// A jail that has used no processor since the last look is looked at less and less often: idle
-// sessions by the thousand must cost nothing.
+// A jail that has used no processor since the last look is looked at less and less often.
 void Worker::sample(JailProcess& jail, Clock::time_point now) {
-  constexpr std::chrono::milliseconds kSeldom{1600};
   const PlanHeader& h = jail.plan->view.header();
   const bool no_memory = cgroups_.enforcer(Controller::kMemory) == Enforcer::kNone;
   const bool no_cpu = cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone;

@@ -67,6 +67,7 @@ std::shared_ptr<const SessionPlan> Sessions::make_plan(const policies::Policy& p
   }
   spec->start = jail::Start::kJoin;
   spec->totals.cpu_time = jail::Millis(0);  // counted per execution
+  spec->code_dir.clear();                   // code comes by the channel
   auto made = std::make_shared<SessionPlan>();
   made->policy = policy;
   made->language = language;

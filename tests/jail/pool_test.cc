@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "jail/reserved_fds.h"
 #include "tests/support/jail_client.h"
 #include "tests/support/leftovers.h"
 #include "tests/support/require.h"
@@ -107,6 +109,36 @@ TEST_CASE("a pool dropped while it is being filled is dropped") {
   }
   REQUIRE(jail::send_pool(spawner.socket(), plan, 0).has_value());
   CHECK(settles_at(spawner, 0));
+}
+
+TEST_CASE("jails cost the worker nothing of each other") {
+  support::require(support::Feature::kUserNamespaces);
+  Spawner spawner;
+  const pid_t worker = spawner.hello().worker_pid;
+  const jail::Fd plan = support::plan_of(base_spec());
+  const auto mapped = [worker] {
+    const std::string maps = support::proc_text(worker, "maps");
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = maps.find("/memfd:plan", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  std::vector<Launch> launches;
+  launches.reserve(12);
+  for (int i = 0; i < 12; ++i) launches.push_back(spawner.start(plan, {"waits"}));
+  for (const Launch& launch : launches) REQUIRE(support::is_ready(launch));
+  CHECK(mapped() == 1);
+  // An init has a table of files of its own by now: what it found in ours is let go of.
+  for (int n = jail::ReservedFds::kFirst; n < jail::ReservedFds::kEnd; ++n) {
+    const std::string path = "/proc/" + std::to_string(worker) + "/fd/" + std::to_string(n);
+    CHECK(support::eventually([&] { return std::filesystem::read_symlink(path) == "/dev/null"; }));
+  }
+  for (const Launch& launch : launches) {
+    REQUIRE(jail::send_kill(spawner.socket(), launch.id).has_value());
+    CHECK(spawner.finish(launch).ended.cause == jail::KillCause::kRequested);
+  }
+  CHECK(settles_at(spawner, 0));
+  CHECK(support::eventually([&] { return mapped() == 0; }));
 }
 
 TEST_CASE("a pool of jails that can't be made does not keep the worker busy") {

@@ -35,6 +35,17 @@ pid_t parent_of(pid_t pid) {
   return close == std::string::npos ? 0 : static_cast<pid_t>(std::stol(line.substr(close + 4)));
 }
 
+// The 22nd word there, in clock ticks. Numbers of processes come round again, so they tell no age.
+unsigned long long started_at(pid_t pid) {
+  const std::string line = whole("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t close = line.rfind(')');
+  if (close == std::string::npos) return 0;
+  std::istringstream rest(line.substr(close + 1));
+  std::string word;
+  for (int i = 3; i <= 22; ++i) rest >> word;
+  return std::stoull(word);
+}
+
 bool is_ours(pid_t pid) {
   for (pid = parent_of(pid); pid > 1; pid = parent_of(pid))
     if (pid == ::getpid()) return true;
@@ -192,16 +203,20 @@ std::string SessionsUnderTest::content(const std::string& id, const std::string&
 }
 
 std::vector<pid_t> descendants(const std::string& part) {
-  std::vector<pid_t> found;
+  std::vector<std::pair<unsigned long long, pid_t>> found;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const auto pid = static_cast<pid_t>(std::stol(name));
-    if (contains(whole(entry.path() / "cmdline"), part) && is_ours(pid)) found.push_back(pid);
+    if (contains(whole(entry.path() / "cmdline"), part) && is_ours(pid))
+      found.emplace_back(started_at(pid), pid);
   }
   std::sort(found.begin(), found.end());
-  return found;
+  std::vector<pid_t> pids;
+  pids.reserve(found.size());
+  for (const auto& [start, pid] : found) pids.push_back(pid);
+  return pids;
 }
 
 bool in_our_pid_namespace(pid_t pid) {
