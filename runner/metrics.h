@@ -33,6 +33,7 @@ struct TraceLevel {
   std::uint64_t records = 0;
   std::uint64_t lost = 0;
   std::uint64_t aged_out = 0;
+  std::uint64_t unsynced = 0;
   std::uint64_t sync_failures = 0;
   std::uint64_t bytes = 0;
   std::uint64_t input_bytes = 0;
