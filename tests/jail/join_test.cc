@@ -297,6 +297,25 @@ TEST_CASE("limits and usage of a joined payload count from when it is armed") {
   CHECK(ended(spawner, session.id).cause == jail::KillCause::kCpuTime);
 }
 
+TEST_CASE("what one payload used up is not the end of the next, armed or not yet") {
+  support::require(support::Feature::kUserNamespaces);
+  const Backend backend = GENERATE(from_range(support::backends()));
+  INFO(backend);
+  Spawner spawner(backend);
+  start_prototype(spawner);
+  const jail::Fd plan = support::plan_of(limited_spec());
+  const Session one = join(spawner, plan);
+  REQUIRE_FALSE(one.launched.error.has_value());
+  REQUIRE(jail::send_arm(spawner.socket(), one.id, jail::Millis(600)).has_value());
+  CHECK(one.ask("any(False for _ in iter(int, 1))") == "gone");
+  CHECK(ended(spawner, one.id).cause == jail::KillCause::kCpuTime);
+  // Longer than from one look at its processor time to the next.
+  const Session two = join(spawner, plan, kPrototype, one.id);
+  REQUIRE_FALSE(two.launched.error.has_value());
+  CHECK(two.ask(kBurn) == "0");
+  CHECK(two.ask("6 * 7") == "42");
+}
+
 TEST_CASE("a caller that shares memory reads usage itself, and the worker obeys what it writes") {
   support::require(support::Feature::kUserNamespaces);
   const Backend backend = GENERATE(from_range(support::backends()));

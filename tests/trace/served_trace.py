@@ -13,7 +13,7 @@ import unittest
 
 import nbformat
 
-from served import Server
+from served import Server, replay
 
 TOKEN = "a-token-that-must-stay-secret"
 BARE = "another-token-without-a-name"
@@ -94,6 +94,24 @@ class Trace(unittest.TestCase):
             evaluated = [(line["code"], line["decided_by"], line["ending"]) for line in lines if line["kind"] == "evaluate"]
             self.assertEqual(evaluated, [("1+1", "code", "ok"), ("NONE", "model", "decline"), ("", "model", "decline"),
                                          ("f()", "code", "refusal")])
+
+    def test_refused_creations(self):
+        with Server() as server:
+            client = server.client()
+            for _ in range(100):
+                client.call("POST", "/v1/containers", {"policy": "none-of-ours", "language": "node"}, status=400)
+            self.assertEqual(client.counter("refusals_total", '{of="create"}'), 100)
+            server.stop()
+            lines = [json.loads(line) for line in (server.folder / "trace-000001.jsonl").open()]
+            self.assertEqual(len(lines), 60)  # a minute: whoever asks without end fills nothing
+            first = lines[0]
+            self.assertEqual((first["kind"], first["ending"], first["outcome"]), ("create", "refusal", "refused"))
+            self.assertEqual((first["policy"]["name"], first["language"]), ("none-of-ours", "node"))
+            self.assertEqual((first["session"], first["seq"], first["decided_by"]), ("", 0, "code"))
+            self.assertIn("none-of-ours", first["text"])
+            self.assertTrue(lines[-1]["text"].endswith("more of them in this minute are counted, and not written"))
+            code, report, said = replay(server.folder / "trace-000001.jsonl")
+            self.assertEqual((code, report["records"]), (4, []), said)
 
     def test_notebook_and_page(self):
         with Server() as server:
