@@ -48,6 +48,7 @@ int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp:
   ends.out = out.get();
   const auto stdio = std::make_shared<mcp::Stdio>(loop, desk, ends, [&loop] { loop.stop(); });
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&stdio](const auto& error, int /*signal*/) {
     if (!error) stdio->stop();
   });

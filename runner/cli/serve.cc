@@ -137,6 +137,7 @@ int run(const http::Address& address, http::ServerOptions server_options,
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
     note("shutting down");

@@ -1,5 +1,6 @@
 #include "runner/cli/serve_notes.h"
 
+#include <csignal>
 #include <set>
 
 #include "runner/cli/print.h"
@@ -66,6 +67,11 @@ void note_preloaded(const Preload& preload) {
            ": no Python can be started: its prototype dies at each start: " +
            printable(preload.trouble) + "\n";
   if (!text.empty() && said.insert(text).second) note(text.substr(0, text.size() - 1));
+}
+
+bool minds_hangup() {
+  struct sigaction now {};
+  return ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
 std::vector<std::string> serving_notes(const Serving& serving,

@@ -28,6 +28,9 @@ std::vector<std::string> host_notes(const std::vector<jail::Feature>& host);
 // prototype that is started anew lacks the same.
 void note_preloaded(const Preload& preload);
 
+// Whether SIGHUP means to end, as it does unless whoever started us ignores it (nohup(1)).
+bool minds_hangup();
+
 // One line each: where and under which policy, what the host cannot give, and a command that works
 // when it is pasted into a shell of this machine ($TOKEN stands for a token of the token file).
 std::vector<std::string> serving_notes(const Serving& serving,

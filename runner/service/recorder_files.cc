@@ -24,6 +24,7 @@ Answer<void> Recorder::interrupt(const Tenant& tenant, std::string_view id) {
 
 Answer<File> Recorder::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
                                 std::string_view content) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   auto put = inner_->put_file(tenant, id, name, content);
   if (put) uploaded(tenant, container, *put, content);
@@ -32,6 +33,7 @@ Answer<File> Recorder::put_file(const Tenant& tenant, std::string_view id, const
 
 Answer<File> Recorder::copy_file(const Tenant& tenant, std::string_view id,
                                  std::string_view file_id) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   auto copied = inner_->copy_file(tenant, id, file_id);
   if (!copied) return copied;
@@ -58,6 +60,7 @@ void Recorder::uploaded(const Tenant& tenant, const std::string& id, const File&
 
 Answer<void> Recorder::remove_file(const Tenant& tenant, std::string_view id,
                                    std::string_view file_id) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   const std::string removed_id(file_id);
   const auto file = inner_->file(tenant, id, file_id);

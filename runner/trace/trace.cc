@@ -24,7 +24,10 @@ Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Option
   auto trace = std::make_unique<Trace>(Key{}, loop, std::move(options));
   Trace* raw = trace.get();
   auto files = Files::open(raw->options_.files, [raw](const Place& place, std::string_view line) {
-    raw->index(place, line);
+    if (is_utf8(line))
+      raw->index(place, line);
+    else
+      ++raw->foreign_;
   });
   if (!files) return tl::unexpected(files.error());
   raw->files_ = std::move(*files);

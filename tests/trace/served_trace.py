@@ -233,6 +233,8 @@ class Trace(unittest.TestCase):
             client.call("POST", "/v1/containers", {"name": "a"}, status=503)
             client.call("POST", "/v1/execute", {"code": "1"}, status=503)
             client.call("POST", "/v1/evaluate", {"expression": "1"}, status=503)
+            self.assertEqual(client.raw("POST", f"/v1/containers/{session}/files?name=a", b"1",
+                                        "application/octet-stream")[0], 503)
             self.assertGreater(client.counter("errors_total", '{of="execution"}'), 0)
             self.make_room(server)
             done = client.execute(session, "1")

@@ -6,6 +6,7 @@
 #include "runner/text.h"
 #include "runner/trace/digest.h"
 #include "runner/trace/notebook.h"
+#include "runner/trace/markdown.h"
 #include "runner/trace/page.h"
 #include "runner/trace/record.h"
 
@@ -163,6 +164,7 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   const auto& cells = notebook.at("cells").as_array();
   REQUIRE(cells.size() == 2);
   CHECK(cells[0].at("cell_type") == "markdown");
+  CHECK(cells[0].at("source") == "Put in:\n- /mnt/data/\\<in\\>\\`, 3 bytes, sha256 `cd`");
   const auto& outputs = cells[1].at("outputs").as_array();
   REQUIRE(outputs.size() == 5);
   CHECK(outputs[0].at("text") == "```\n````\n# heading\n");
@@ -176,4 +178,15 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   CHECK(page.find("![picture](data:image/png;base64,iVBORw0KGgo=)") != std::string::npos);
   run.results[0].data["image/png"] = traced("x) <script>");
   CHECK(to_page({run}).find("<script>") == std::string::npos);
+}
+
+TEST_CASE("foreign text in Markdown is shown, and nothing acts upon it") {
+  CHECK(plain("a`b <i> $x$ ~~y~~ @all http://h/ www.h") ==
+        "a\\`b \\<i\\> \\$x\\$ \\~\\~y\\~\\~ \\@all http\\://h/ www\\.h");
+  CHECK(plain("[x](y)") == "\\[x\\](y)");
+  CHECK(fenced("python", "a```b") == "````python\na```b\n````\n\n");
+  CHECK(fenced("x\n# y", "1\n") == "```\n1\n```\n\n");
+  // A terminal that shows the page is given no orders.
+  CHECK(fenced("", "\x1b[2J\r\n\x07\tok\x7f\xc2\x9b") ==
+        "```\n\xe2\x90\x9b[2J\n\xe2\x90\x87\tok\xe2\x90\xa1\xef\xbf\xbd\n```\n\n");
 }
