@@ -107,7 +107,11 @@ Answer<TraceText> Recorder::trace(const Tenant& tenant, std::string_view id,
     if (!container && container.error().kind != Refusal::Kind::kExpired)
       return tl::unexpected(container.error());
     lines.emplace();
+    lines->has_after = wish.after.empty();
   }
+  if (!lines->has_after)
+    return refuse(Refusal::Kind::kInvalid,
+                  "after: no such id; its record may have gone with the oldest file", "after");
   TraceText shown;
   shown.next = std::move(lines->next);
   if (wish.form == Form::kLines) {

@@ -210,6 +210,7 @@ std::optional<Lines> Trace::lines(const std::string& session, std::string_view o
     bytes += line->size();
     lines.lines.push_back(std::move(*line));
   }
+  lines.has_after = !skipping;
   return lines;
 }
 

@@ -63,7 +63,8 @@ struct Counters {
 // A session's lines, or as many as fit.
 struct Lines {
   std::vector<std::string> lines;
-  std::string next;  // the id after which there is more; empty: that was all
+  std::string next;       // the id after which there is more; empty: that was all
+  bool has_after = true;  // `after` was found
 };
 
 class Trace {

@@ -52,6 +52,7 @@ class FakeService final : public Service {
   std::uint64_t produced = 0;  // bytes of all floods
   std::uint64_t interrupts = 0;
   std::uint64_t finished = 0;
+  std::uint64_t hanging = 0;  // executions that have come so far
   void expire(const std::string& id) {
     boxes_.at(id).container.status = Container::Status::kExpired;
   }

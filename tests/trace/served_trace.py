@@ -143,6 +143,8 @@ class Trace(unittest.TestCase):
             nbformat.validate(empty)
             self.assertEqual(empty.cells, [])
             client.call("GET", f"/v1/containers/{session}/trace?format=pdf", status=400)
+            wrong = client.call("GET", f"/v1/containers/{session}/trace?after=exec_0", status=400)
+            self.assertEqual(wrong["error"]["param"], "after")
             client.call("GET", "/v1/containers/cntr_0/trace", status=404)
 
     def test_tokens_stay_out_and_owners_apart(self):
