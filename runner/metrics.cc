@@ -2,8 +2,6 @@
 
 #include <cstdio>
 
-#include "runner/text.h"
-
 namespace runner {
 namespace {
 
@@ -40,7 +38,7 @@ void duration(std::string& out, const std::string& name, const char* help,
 // A label's value: a policy's name may be anything its file says.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const char c : to_utf8(text)) {
+  for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n')
       out += "\\n";

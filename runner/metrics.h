@@ -47,7 +47,7 @@ struct Metrics {
   std::uint64_t connections_open = 0;
   std::uint64_t connections_evicted = 0;  // idle ones that had to make room
   std::uint64_t streams_open = 0;
-  std::uint64_t streams_cut = 0;  // too slow for too long
+  std::uint64_t streams_cut = 0;    // too slow for too long
   std::uint64_t bytes_waiting = 0;  // of replies and streams, for clients to take them
   std::uint64_t replies_cut = 0;    // since their clients were slow and others needed the memory
   std::uint64_t bytes_in = 0;       // of bodies

@@ -100,8 +100,7 @@ Result<trace::Options> TraceOptions::read_all() const {
 }
 
 std::string TraceOptions::describe() const {
-  if (!is_on())
-    return std::string("no trace is kept") + (where ? "" : "; --trace DIR keeps one");
+  if (!is_on()) return std::string("no trace is kept") + (where ? "" : "; --trace DIR keeps one");
   if (!where) return "the trace is kept in memory while the server lives; --trace DIR keeps it";
   const std::string when = sync.value_or("second");
   return "the trace is in " + printable(*where) + ", on disk " +

@@ -37,7 +37,7 @@ struct ServerOptions {
   std::size_t max_connections = 16'384;     // fewer if the limit of open files is lower
   jail::Bytes stream_queue = jail::mib(1);  // what may wait for one client
   jail::Bytes max_json = jail::mib(1);
-  jail::Bytes max_code = jail::mib(17);      // code of 16 MiB and what JSON puts around it
+  jail::Bytes max_code = jail::mib(17);       // code of 16 MiB and what JSON puts around it
   jail::Bytes body_memory = jail::mib(512);   // of all bodies being read; above it: 503
   jail::Bytes reply_memory = jail::mib(512);  // of all replies that wait; see outgoing.h
 };

@@ -131,9 +131,9 @@ void Recorder::measure(Metrics& metrics) const {
   inner_->measure(metrics);
   if (options_.trace == nullptr) return;
   const trace::Counters now = options_.trace->counters();
-  metrics.trace = TraceLevel{now.records,       now.lost,  now.aged_out,    now.unsynced,
-                             now.sync_failures, now.bytes, now.input_bytes, now.inputs_lost,
-                             now.inputs_removed};
+  metrics.trace = TraceLevel{now.records,     now.lost,          now.aged_out,
+                             now.unsynced,    now.sync_failures, now.bytes,
+                             now.input_bytes, now.inputs_lost,   now.inputs_removed};
 }
 
 std::string policy_sha256(const std::string& folder, const std::string& default_policy,

@@ -79,7 +79,8 @@ void Session::conclude() {
   start_next();
 }
 
-// One that waits gives up its place at once: whoever cancels and asks again must not find all taken.
+// One that waits gives up its place at once: whoever cancels and asks again must not find all
+// taken.
 void Session::withdraw(const Execution* waiting) {
   const auto found = std::find_if(queue_.begin(), queue_.end(),
                                   [waiting](const auto& one) { return one.get() == waiting; });

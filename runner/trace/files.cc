@@ -155,7 +155,8 @@ bool Files::mend_folder() {
   }
   const auto taken = take_folder();
   if (taken)
-    say("the folder " + printable(options_.folder) + " was removed by somebody else; it is made anew");
+    say("the folder " + printable(options_.folder) +
+        " was removed by somebody else; it is made anew");
   errno = ENOENT;
   return taken.has_value();
 }

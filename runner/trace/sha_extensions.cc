@@ -96,8 +96,8 @@ bool has_sha_extensions() {
 namespace runner::trace {
 
 bool has_sha_extensions() { return false; }
-void sha256_blocks(std::uint32_t* /*state*/, const std::uint8_t* /*data*/,
-                   std::size_t /*blocks*/) {}
+void sha256_blocks(std::uint32_t* /*state*/, const std::uint8_t* /*data*/, std::size_t /*blocks*/) {
+}
 
 }  // namespace runner::trace
 

@@ -43,10 +43,9 @@ Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Option
   raw->inputs_ = std::move(*inputs);
   if (raw->options_.sync != Sync::kNone)
     raw->syncer_ = std::make_unique<Syncer>(
-        loop, Syncer::Options{kInterval, raw->options_.sync_file,
-                              [raw](int error, std::uint64_t records) {
-                                raw->synced(error, records);
-                              }});
+        loop,
+        Syncer::Options{kInterval, raw->options_.sync_file,
+                        [raw](int error, std::uint64_t records) { raw->synced(error, records); }});
   raw->tend();
   return trace;
 }

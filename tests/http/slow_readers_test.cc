@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t kFile = std::size_t{6} << 20U;    // more than sockets take by themselves
+constexpr std::size_t kFile = std::size_t{6} << 20U;       // more than sockets take by themselves
 constexpr std::uint64_t kRoom = std::uint64_t{16} << 20U;  // for two files
 
 struct Downloads {
@@ -18,8 +18,8 @@ struct Downloads {
       : server([&](runner::http::ServerOptions& options) {
           options.reply_memory = jail::Bytes{kRoom};
           options.timeouts.make_room = patience;
-          options.tokens =
-              *runner::http::Tokens::parse("alice:aaaaaaaaaaaaaaaaaaaa\nbob:bbbbbbbbbbbbbbbbbbbb\n");
+          options.tokens = *runner::http::Tokens::parse(
+              "alice:aaaaaaaaaaaaaaaaaaaa\nbob:bbbbbbbbbbbbbbbbbbbb\n");
         }) {
     server.on_loop([&] { server.service.largest_file = jail::Bytes{kFile}; });
   }
@@ -31,12 +31,13 @@ struct Downloads {
   Client ask(char whose) {
     Client client = server.client();
     const std::string id = make_container(client, token(whose));
-    const Response put = client.call(
-        "POST", "/v1/containers/" + id + "/files?name=a", std::string(kFile, whose),
-        token(whose) + "Content-Type: application/octet-stream\r\n");
+    const Response put =
+        client.call("POST", "/v1/containers/" + id + "/files?name=a", std::string(kFile, whose),
+                    token(whose) + "Content-Type: application/octet-stream\r\n");
     REQUIRE(put.status == 200);
     Client slow = server.client();
-    slow.send("GET /v1/containers/" + id + "/files/" + std::string(put.json().at("id").as_string()) +
+    slow.send("GET /v1/containers/" + id + "/files/" +
+              std::string(put.json().at("id").as_string()) +
               "/content HTTP/1.1\r\nHost: localhost\r\n" + token(whose) + "\r\n");
     return slow;
   }

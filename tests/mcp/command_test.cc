@@ -33,9 +33,9 @@ TEST_CASE("mcp: stdout holds messages and nothing else, and it ends with stdin")
   CHECK(begun.at("result").at("serverInfo").at("name") == "sandglass");
   const json::value sum = json::parse(ran.out.substr(end + 1));
   CHECK(sum.at("result").at("structuredContent").at("value") == "79.5");
-  CHECK(ran.err.find("sandglass: no trace is kept; --trace DIR keeps one\n") !=
-        std::string::npos);
-  CHECK(ran.err.ends_with("sandglass: speaking MCP on stdin and stdout under the policy standard\n"));
+  CHECK(ran.err.find("sandglass: no trace is kept; --trace DIR keeps one\n") != std::string::npos);
+  CHECK(
+      ran.err.ends_with("sandglass: speaking MCP on stdin and stdout under the policy standard\n"));
 }
 
 TEST_CASE("mcp: what weakens its policy stands on stderr, and nothing of other policies") {
@@ -49,7 +49,8 @@ TEST_CASE("mcp: what weakens its policy stands on stderr, and nothing of other p
   const std::string line =
       "sandglass: policy weak is weakened: inet_sockets: no network is there\n";
   CHECK(ran.err.find(line) != std::string::npos);
-  CHECK(ran.err.find("policy weak is weakened: writable_code: ") != std::string::npos);  // inherited
+  CHECK(ran.err.find("policy weak is weakened: writable_code: ") !=
+        std::string::npos);  // inherited
   for (std::size_t at = ran.err.find(" is weakened"); at != std::string::npos;
        at = ran.err.find(" is weakened", at + 1))
     CHECK(ran.err.substr(at - 11, 11) == "policy weak");

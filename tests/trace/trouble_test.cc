@@ -102,10 +102,10 @@ TEST_CASE("a failed fdatasync is counted by records, said once, and noted once i
   CHECK(world.trace->counters().sync_failures == 2);
   CHECK(world.trace->counters().lost == 0);
   const bool stops = when == WhenFull::kStop;
-  CHECK(world.log == std::vector<std::string>{
-                         "trace: fdatasync of " + path + " failed: EIO" +
-                         (stops ? "; nothing new begins until it works"
-                                : "; records may not outlive the machine until it works")});
+  CHECK(world.log ==
+        std::vector<std::string>{"trace: fdatasync of " + path + " failed: EIO" +
+                                 (stops ? "; nothing new begins until it works"
+                                        : "; records may not outlive the machine until it works")});
   CHECK(world.trace->accepts() == !stops);
   CHECK(world.gaps().empty());
   if (stops) {  // nobody writes: it finds out by itself, at each request
@@ -150,8 +150,8 @@ TEST_CASE("a file that somebody removes: said, its records counted as lost, the 
   world.add(2);
   fs::remove(world.folder / "t/trace-000001.jsonl");
   world.add(3);
-  CHECK(world.log == std::vector<std::string>{
-                         "trace-000001.jsonl with 2 records was removed by somebody else"});
+  CHECK(world.log ==
+        std::vector<std::string>{"trace-000001.jsonl with 2 records was removed by somebody else"});
   CHECK(world.trace->counters().lost == 2);
   CHECK(fs::exists(world.folder / "t/trace-000002.jsonl"));
   world.trace.reset();
