@@ -188,6 +188,7 @@ void Worker::join(const Request& request) {
 
 void Worker::send_order(JailProcess& jail) {
   Joining& j = *jail.joining;
+  if (jail.kept) count_anew(jail);
   const auto prototype = prototypes_.find(j.prototype);
   if (prototype == prototypes_.end()) return lose_join(jail, {Step::kPrototype, 1, ESRCH});
   Pipe report;

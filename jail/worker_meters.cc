@@ -1,5 +1,6 @@
 // The worker's side of counting what one execution of a joined payload uses: from when, and what of
 // it the worker alone knows. The caller reads the rest itself (meter.h).
+#include "jail/sample.h"
 #include "jail/worker.h"
 
 namespace jail {
@@ -7,6 +8,7 @@ namespace jail {
 void Worker::arm(std::uint64_t id, Millis cpu_time) {
   JailProcess* jail = find(id);
   if (jail == nullptr || !jail->joining) return;
+  if (jail->ended.exited || jail->ended.cause != KillCause::kNone) return;  // as look_at_meter()
   jail->cgroup.reset_peak();
   jail->armed = jail->cgroup.stats();
   if (cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone)
@@ -16,6 +18,14 @@ void Worker::arm(std::uint64_t id, Millis cpu_time) {
   jail->sample_every = kTick;
   jail->sample_at = Clock::now() + kTick;
   if (jail->notify) jail->notify->forget();
+}
+
+// A payload that comes after another, until it is armed: what that one used or died of is not its
+// doing, and must not be its end.
+void Worker::count_anew(JailProcess& jail) {
+  jail.armed = jail.cgroup.stats();
+  if (cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone)
+    jail.armed.cpu_time = sample_tree(facts_.proc, jail.pid).cpu_time;
 }
 
 // fds: the memory. Where it can't be used, the caller gets no files, and goes on asking.

@@ -57,6 +57,10 @@ void door(std::string& out, const Metrics& m) {
   one(out, "http_streams", "gauge", "Executions being streamed now.", m.streams_open);
   one(out, "http_streams_cut_total", "counter", "Streams cut since their client did not read.",
       m.streams_cut);
+  one(out, "http_waiting_bytes", "gauge", "Bytes of replies that wait for their clients.",
+      m.bytes_waiting);
+  one(out, "http_replies_cut_total", "counter",
+      "Replies cut since their clients were slow and others needed the memory.", m.replies_cut);
   one(out, "http_received_bytes_total", "counter", "Bytes of request bodies.", m.bytes_in);
   one(out, "http_sent_bytes_total", "counter", "Bytes sent.", m.bytes_out);
   head(out, "http_replies_total", "counter", "Replies by status.");
@@ -134,7 +138,10 @@ void pools(std::string& out, const Metrics& m) {
 
 void trace_levels(std::string& out, const TraceLevel& t) {
   one(out, "trace_records_total", "counter", "Records written.", t.records);
-  one(out, "trace_lost_total", "counter", "Records that could not be written.", t.lost);
+  one(out, "trace_lost_total", "counter",
+      "Records that could not be written, or went with a file that somebody removed.", t.lost);
+  one(out, "trace_unsynced_total", "counter",
+      "Records that may not outlive the machine, since fdatasync(2) failed.", t.unsynced);
   one(out, "trace_aged_out_total", "counter", "Records that went with the oldest file.",
       t.aged_out);
   one(out, "trace_sync_failures_total", "counter", "fdatasync(2) that failed.", t.sync_failures);

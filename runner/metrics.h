@@ -33,6 +33,7 @@ struct TraceLevel {
   std::uint64_t records = 0;
   std::uint64_t lost = 0;
   std::uint64_t aged_out = 0;
+  std::uint64_t unsynced = 0;
   std::uint64_t sync_failures = 0;
   std::uint64_t bytes = 0;
   std::uint64_t input_bytes = 0;
@@ -46,8 +47,10 @@ struct Metrics {
   std::uint64_t connections_open = 0;
   std::uint64_t connections_evicted = 0;  // idle ones that had to make room
   std::uint64_t streams_open = 0;
-  std::uint64_t streams_cut = 0;  // too slow for too long
-  std::uint64_t bytes_in = 0;     // of bodies
+  std::uint64_t streams_cut = 0;    // too slow for too long
+  std::uint64_t bytes_waiting = 0;  // of replies and streams, for clients to take them
+  std::uint64_t replies_cut = 0;    // since their clients were slow and others needed the memory
+  std::uint64_t bytes_in = 0;       // of bodies
   std::uint64_t bytes_out = 0;
   std::map<unsigned, std::uint64_t> replies;  // by status
   DurationHistogram request_duration;         // from its last byte read to its last byte written

@@ -9,11 +9,14 @@
 #include <csignal>
 
 #include "jail/fd.h"
+#include "jail/host.h"
 #include "policies/load.h"
 #include "runner/cli/arithmetic.h"
 #include "runner/cli/command.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
+#include "runner/cli/serve_notes.h"
+#include "runner/cli/trace_options.h"
 #include "runner/mcp/desk.h"
 #include "runner/mcp/stdio.h"
 #include "runner/service_factory.h"
@@ -24,18 +27,32 @@
 namespace runner::cli {
 namespace {
 
-int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp::Options options) {
+struct McpOptions {
+  std::optional<std::string> policy;
+  TraceOptions trace{"mcp", TraceOptions::Without::kOff};
+};
+
+int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp::Options options,
+          const std::optional<trace::Options>& trace_options) {
   boost::asio::io_context loop(1);
-  const auto service = make_service(loop, home, {policy, nullptr});
+  std::unique_ptr<trace::Trace> trace;
+  if (trace_options) {
+    auto opened = trace::Trace::open(loop, *trace_options);
+    if (!opened) return print_error(opened.error());
+    trace = std::move(*opened);
+  }
+  const auto service = make_service(loop, home, {policy, nullptr, note_preloaded, trace.get()});
   mcp::Desk desk(loop, *service, std::move(options));
   mcp::StdioOptions ends;
   ends.in = STDIN_FILENO;
   ends.out = out.get();
   const auto stdio = std::make_shared<mcp::Stdio>(loop, desk, ends, [&loop] { loop.stop(); });
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&stdio](const auto& error, int /*signal*/) {
     if (!error) stdio->stop();
   });
+  for (const std::string& line : host_notes(jail::inspect_host())) note(line);
   note("speaking MCP on stdin and stdout under the policy " + printable(policy));
   stdio->start();
   loop.run();
@@ -68,12 +85,16 @@ Result<mcp::Options> mcp_options(std::span<const policies::Policy> policies,
 }
 
 int mcp_command(const Words& words) {
-  std::optional<std::string> named;
+  McpOptions given;
   Parser parser("mcp", "Speaks the Model Context Protocol on stdin and stdout until stdin ends.",
                 "sandglass mcp [OPTIONS]");
-  parser.text("--policy", named, "of the sessions (standard)", "P");
+  parser.text("--policy", given.policy, "of the sessions (standard)", "P");
+  given.trace.add_to(parser);
   if (const auto code = parser.parse(words.ours)) return *code;
-  const std::string name = named.value_or("standard");
+  auto read = given.trace.read();
+  if (!read) return print_error(read.error());
+  const auto trace_options = given.trace.is_on() ? std::optional(std::move(*read)) : std::nullopt;
+  const std::string name = given.policy.value_or("standard");
   const auto home = find_home();
   if (!home) return print_error(home.error());
   const auto library = policies::Library::open(home->policies);
@@ -92,7 +113,10 @@ int mcp_command(const Words& words) {
     return print_error({ErrorKind::kHost, "no descriptor is left: raise ulimit -n", std::nullopt});
   }
   (void)std::signal(SIGPIPE, SIG_IGN);
-  return serve(out, *home, name, std::move(*options));
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // as `serve`, for the trace
+  for (const std::string& line : weakening_notes(policies)) note(line);
+  note(given.trace.describe());
+  return serve(out, *home, name, std::move(*options), trace_options);
 }
 
 }  // namespace runner::cli

@@ -105,7 +105,8 @@ int exit_code_of(const std::vector<replay::Replayed>& all) {
                        [&](const auto& one) { return one.verdict == verdict; });
   };
   if (any(replay::Verdict::kFailed)) return kFailed;
-  return any(replay::Verdict::kDifferent) ? kDifferent : 0;
+  if (any(replay::Verdict::kDifferent)) return kDifferent;
+  return any(replay::Verdict::kSame) ? 0 : kRefused;
 }
 
 void print_sum(const std::vector<replay::Replayed>& all) {
@@ -166,8 +167,8 @@ int replay_command(const Words& words) {
   Parser parser(
       "replay",
       "Runs recorded executions again: the session from its beginning up to the one that "
-      "is named. Exit code 0: all came out the same; 1: something did not; 4: a policy or "
-      "an input has changed, and nothing was run; 125: it could not be run.",
+      "is named. Exit code 0: all came out the same; 1: something did not; 4: nothing was run, "
+      "since a policy or an input has changed or nothing in it can be; 125: it could not be run.",
       "sandglass replay [OPTIONS] RECORD");
   add_options(parser, options);
   if (const auto code = parser.parse(words.ours)) return *code;

@@ -30,7 +30,7 @@ struct ServeOptions {
   std::optional<std::string> token_file;
   std::optional<std::string> policy;
   std::vector<std::string> allow_host;
-  TraceOptions trace;
+  TraceOptions trace{"serve", TraceOptions::Without::kInMemory};
   bool unproven = false;
 
   [[nodiscard]] std::string policy_name() const { return policy.value_or("standard"); }
@@ -118,32 +118,6 @@ Result<void> prove(const http::Address& address, const ServeOptions& options, co
   });
 }
 
-// What weakens stands in the operator's log, not only in a file.
-void note_weakenings(const std::vector<policies::Policy>& policies) {
-  for (const policies::Policy& policy : policies) {
-    for (const policies::Unsafe& weak : policy.unsafe) {
-      note("policy " + printable(policy.name) + " is weakened: " + printable(weak.key) + ": " +
-           printable(weak.reason));
-    }
-  }
-}
-
-// Never silently absent. Once for each set: a prototype that is started anew lacks the same.
-void note_preloaded(const Preload& preload) {
-  static std::set<std::string> said;
-  std::string text;
-  for (const Preload::Missing& one : preload.missing) {
-    text += "policy " + printable(preload.policy) + ": " + printable(one.module) +
-            " is not preloaded: " + printable(one.reason) +
-            "; install it, or take it out of the policy's preload\n";
-  }
-  if (preload.state == Preload::State::kFailed)
-    text = "policy " + printable(preload.policy) +
-           ": no Python can be started: its prototype dies at each start: " +
-           printable(preload.trouble) + "\n";
-  if (!text.empty() && said.insert(text).second) note(text.substr(0, text.size() - 1));
-}
-
 int run(const http::Address& address, http::ServerOptions server_options,
         const ServeOptions& options, const Home& home,
         const std::vector<policies::Policy>& policies, trace::Options trace_options) {
@@ -163,6 +137,7 @@ int run(const http::Address& address, http::ServerOptions server_options,
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
     note("shutting down");
@@ -214,7 +189,7 @@ int serve_command(const Words& words) {
   (void)std::signal(SIGPIPE, SIG_IGN);
   // setrlimit(2): nor must a trace file that meets `ulimit -f`; write(2) then says EFBIG.
   (void)std::signal(SIGXFSZ, SIG_IGN);
-  note_weakenings(*policies);
+  for (const std::string& line : weakening_notes(*policies)) note(line);
   return run(*address, std::move(*server_options_or), options, *home, *policies,
              std::move(*trace_options));
 }

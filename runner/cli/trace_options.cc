@@ -7,7 +7,7 @@
 namespace runner::cli {
 namespace {
 
-Error wrong(const std::string& what) { return Error{ErrorKind::kUsage, "serve: " + what, {}}; }
+Error wrong(const std::string& what) { return Error{ErrorKind::kUsage, what, {}}; }
 
 template <class T>
 std::optional<Error> read_quantity(const char* name, const std::optional<std::string>& text,
@@ -43,8 +43,10 @@ std::optional<Error> read_words(const TraceOptions& options, trace::Options& int
 
 void TraceOptions::add_to(Parser& parser) {
   parser.text("--trace", where,
-              "a folder (0700) for a line about each execution and for inputs; off: none; else it "
-              "is kept in memory (16M) while the server lives",
+              without == Without::kOff
+                  ? "a folder (0700) for a line about each execution and for inputs; else none"
+                  : "a folder (0700) for a line about each execution and for inputs; off: none; "
+                    "else it is kept in memory (16M) while the server lives",
               "DIR");
   parser.text("--trace-sync", sync,
               "a record is on disk before its reply (always), within a second (second), or when "
@@ -62,6 +64,12 @@ void TraceOptions::add_to(Parser& parser) {
 }
 
 Result<trace::Options> TraceOptions::read() const {
+  auto options = read_all();
+  if (!options) options.error().text.insert(0, command + ": ");
+  return options;
+}
+
+Result<trace::Options> TraceOptions::read_all() const {
   trace::Options options;
   options.files.say = [](const std::string& text) { note(text); };
   const bool in_files = where && is_on();
@@ -92,7 +100,7 @@ Result<trace::Options> TraceOptions::read() const {
 }
 
 std::string TraceOptions::describe() const {
-  if (!is_on()) return "no trace is kept";
+  if (!is_on()) return std::string("no trace is kept") + (where ? "" : "; --trace DIR keeps one");
   if (!where) return "the trace is kept in memory while the server lives; --trace DIR keeps it";
   const std::string when = sync.value_or("second");
   return "the trace is in " + printable(*where) + ", on disk " +

@@ -1,8 +1,10 @@
-// The options of `serve` that say where the trace goes. Main thread.
+// The options of `serve` and `mcp` that say where the trace goes. Main thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "runner/cli/parser.h"
 #include "runner/error.h"
@@ -11,7 +13,14 @@
 namespace runner::cli {
 
 struct TraceOptions {
-  std::optional<std::string> where;  // a folder; "off"; absent: in memory
+  enum class Without : std::uint8_t { kInMemory, kOff };
+  // `without`: what no --trace means.
+  explicit TraceOptions(std::string command_in, Without without_in)
+      : command(std::move(command_in)), without(without_in) {}
+
+  std::string command;
+  Without without;
+  std::optional<std::string> where;  // a folder; "off"
   std::optional<std::string> sync;
   std::optional<std::string> when_full;
   std::optional<std::string> file_size;
@@ -22,9 +31,14 @@ struct TraceOptions {
   void add_to(Parser& parser);
   // kUsage: a value that makes no sense, or an option of files without a folder.
   [[nodiscard]] Result<trace::Options> read() const;
-  [[nodiscard]] bool is_on() const { return where != "off"; }
+  [[nodiscard]] bool is_on() const {
+    return where ? *where != "off" : without == Without::kInMemory;
+  }
   // One line for the start: where it goes and when it is on disk.
   [[nodiscard]] std::string describe() const;
+
+ private:
+  [[nodiscard]] Result<trace::Options> read_all() const;
 };
 
 }  // namespace runner::cli

@@ -45,6 +45,7 @@ void ClientExecution::on_event(const ExecutionEvent& event) {
   const auto exchange = exchange_.lock();
   if (!exchange || is_over_) return;
   const bool is_last = std::holds_alternative<Finished>(event);
+  has_begun_ = has_begun_ || std::holds_alternative<Begun>(event);
   if (encoder_) {
     const std::string bytes = encoder_->encode(event);
     if (!bytes.empty()) exchange->send(bytes);
@@ -98,6 +99,9 @@ void ClientExecution::on_shutdown() {
   if (encoder_) {
     exchange->send(encoder_->shutdown());
     exchange->end_stream();
+  } else if (has_begun_) {
+    document_.add(wire::ended_by_shutdown());
+    exchange->reply({200, document_.text()});
   } else {
     exchange->reply(error_reply({503, "the server is shutting down"}));
   }

@@ -53,6 +53,7 @@ class ClientExecution final : public Responder,
   std::optional<wire::EventEncoder> encoder_;
   wire::ExecutionDocument document_;
   std::unique_ptr<ExecutionHandle> handle_;
+  bool has_begun_ = false;
   bool is_paused_ = false;
   bool is_over_ = false;
 };

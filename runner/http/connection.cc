@@ -2,6 +2,7 @@
 #include "runner/http/connection.h"
 
 #include <array>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdio>
 
@@ -9,6 +10,7 @@ namespace runner::http {
 namespace {
 
 constexpr std::size_t kKeepBuffer = 4096;
+constexpr std::size_t kLittle = std::size_t{16} * 1024;  // of a reply: not worth counting
 
 const char* reason_of(unsigned status) {
   switch (status) {
@@ -74,6 +76,7 @@ Connection::Connection(Socket socket, std::shared_ptr<Room> room)
 }
 
 Connection::~Connection() {
+  if (share_) room_->outgoing.close(*share_);
   room_->body_bytes -= body_held_;
   --room_->metrics.connections_open;
 }
@@ -110,12 +113,18 @@ void Connection::abandon() {
   socket_.close(ignored);
   timer_.cancel();
   room_->open.erase(place_);
+  account();
   if (const auto responder = std::exchange(responder_, nullptr)) responder->on_gone();
   if (room_->on_closed) room_->on_closed();
 }
 
 void Connection::reply(Reply reply) {
   if (phase_ == Phase::kClosed || phase_ == Phase::kWriting || phase_ == Phase::kStreaming) return;
+  if (reply.body.size() > kLittle && !is_head_request_ &&
+      !room_->outgoing.make_room(reply.body.size() + kLittle, Outgoing::Need::kCanWait)) {
+    reply = error_reply({503, "too many replies wait for their clients; try again"});
+    reply.headers.emplace_back("Retry-After", "1");
+  }
   ++room_->metrics.replies[reply.status];
   std::string head = head_text(reply.status, reply.content_type, version_);
   for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
@@ -125,6 +134,7 @@ void Connection::reply(Reply reply) {
   head += "\r\n";
   queue_ = std::move(head);
   if (!is_head_request_) queue_ += reply.body;
+  std::string().swap(reply.body);
   phase_ = Phase::kWriting;
   write_some();
 }
@@ -171,7 +181,37 @@ void Connection::end_stream() {
   write_some();
 }
 
+// What waits for this client, as far as others' replies need to know.
+void Connection::account() {
+  const std::size_t waits = phase_ == Phase::kClosed ? 0 : queued();
+  if (waits <= kLittle && !share_) return;
+  if (waits <= kLittle)
+    room_->outgoing.close(*std::exchange(share_, std::nullopt));
+  else
+    claim(waits);
+  room_->metrics.bytes_waiting = room_->outgoing.bytes();
+  room_->metrics.replies_cut = room_->outgoing.cut();
+}
+
+void Connection::claim(std::size_t waits) {
+  if (!share_)
+    share_ = room_->outgoing.open(
+        {tenant_, 0, std::nullopt, [weak = weak_from_this(), executor = socket_.get_executor()] {
+           boost::asio::post(executor, [weak] {
+             if (const auto self = weak.lock()) self->abandon();
+           });
+         }});
+  Outgoing::Share& share = **share_;
+  const bool is_whole = phase_ == Phase::kWriting || stream_ended_;
+  if (is_whole && !share.whole_since) share.whole_since = Outgoing::Clock::now();
+  const bool grows = waits > share.bytes;
+  room_->outgoing.set(*share_, waits);
+  // A stream can't be told to try again.
+  if (grows) (void)room_->outgoing.make_room(0, Outgoing::Need::kMust);
+}
+
 void Connection::write_some() {
+  account();
   if (!writing_.empty() || phase_ == Phase::kClosed) return;
   if (queue_.empty()) return;
   writing_ = std::exchange(queue_, {});
@@ -196,6 +236,7 @@ void Connection::on_written(std::size_t bytes) {
 void Connection::on_all_written() {
   writing_.clear();
   if (writing_.capacity() > kKeepBuffer) writing_.shrink_to_fit();
+  account();
   if (phase_ == Phase::kStreaming && !stream_ended_) {
     set_deadline(room_->options.timeouts.keep_alive);
     if (!queue_.empty()) write_some();

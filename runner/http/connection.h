@@ -15,6 +15,7 @@
 #include "runner/http/exchange.h"
 #include "runner/http/handlers.h"
 #include "runner/http/options.h"
+#include "runner/http/outgoing.h"
 #include "runner/http/request_reader.h"
 #include "runner/metrics.h"
 
@@ -30,12 +31,14 @@ struct Room {
         metrics(metrics_in),
         options(std::move(options_in)),
         handlers(loop, service_in, metrics_in, options),
+        outgoing(options.reply_memory, options.timeouts.make_room),
         scratch(std::size_t{64} * 1024) {}
 
   Service& service;
   Metrics& metrics;
   ServerOptions options;
   Handlers handlers;
+  Outgoing outgoing;
   bool checks_origin = true;  // on loopback over TCP, where a browser may call
   std::vector<char> scratch;  // what is read is taken out at once
   std::uint64_t body_bytes = 0;
@@ -94,6 +97,8 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   void on_broken();
 
   void write_some();
+  void account();
+  void claim(std::size_t waits);
   void on_written(std::size_t bytes);
   void on_all_written();
   void next_request();
@@ -121,10 +126,12 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   Clock::time_point body_began_;
   Clock::time_point request_done_;
 
+  Tenant tenant_;  // of the request that is being answered
   std::shared_ptr<Responder> responder_;
   std::string queue_;
   std::string writing_;
   std::size_t written_ = 0;
+  std::optional<Outgoing::Place> share_;  // where what waits is more than a little
   bool is_head_request_ = false;
   bool keep_alive_ = true;
   bool is_chunked_ = true;

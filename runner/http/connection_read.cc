@@ -218,6 +218,7 @@ void Connection::on_request() {
   }
   Request request = std::move(*request_);
   request_.reset();
+  tenant_ = request.tenant;
   room_->handlers.handle(request, shared_from_this());
   room_->body_bytes -= std::exchange(body_held_, 0);
 }

@@ -23,6 +23,7 @@ struct Timeouts {
   jail::Millis keep_alive{5'000};    // between two lines of a stream
   jail::Millis linger{2'000};        // for the client to read an error before we close
   jail::Millis shutdown{5'000};      // from stop() to the end, whatever clients do
+  jail::Millis make_room{10'000};    // to take a reply, once others need its memory
 };
 
 struct ServerOptions {
@@ -36,8 +37,9 @@ struct ServerOptions {
   std::size_t max_connections = 16'384;     // fewer if the limit of open files is lower
   jail::Bytes stream_queue = jail::mib(1);  // what may wait for one client
   jail::Bytes max_json = jail::mib(1);
-  jail::Bytes max_code = jail::mib(17);      // code of 16 MiB and what JSON puts around it
-  jail::Bytes body_memory = jail::mib(512);  // of all bodies being read; above it: 503
+  jail::Bytes max_code = jail::mib(17);       // code of 16 MiB and what JSON puts around it
+  jail::Bytes body_memory = jail::mib(512);   // of all bodies being read; above it: 503
+  jail::Bytes reply_memory = jail::mib(512);  // of all replies that wait; see outgoing.h
 };
 
 }  // namespace runner::http

@@ -26,7 +26,9 @@ struct Line {
 };
 
 bool is_id(const std::string& what) {
-  return what.starts_with("exec_") || what.starts_with("eval_") || what.starts_with("cntr_");
+  const bool is_named =
+      what.starts_with("exec_") || what.starts_with("eval_") || what.starts_with("cntr_");
+  return is_named && what.find_first_not_of("0123456789abcdef", 5) == std::string::npos;
 }
 
 // Whole lines only: what stands behind the last newline of a trace is still being written. A file
@@ -106,7 +108,8 @@ std::vector<Part> parts_of(std::vector<Record> records) {
   std::vector<Part> parts;
   std::map<std::string, std::size_t> by_session;
   for (Record& record : records) {
-    if (record.kind == trace::Kind::kGap) continue;
+    // Nothing to run.
+    if (record.kind == trace::Kind::kGap || record.kind == trace::Kind::kCreate) continue;
     if (record.session.empty()) {
       parts.push_back({{std::move(record)}, {}});
       continue;

@@ -1,6 +1,5 @@
 #include "runner/service/hasher.h"
 
-#include <sha256.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include <csignal>
 #include <utility>
 
-#include "runner/text.h"
+#include "runner/trace/digest.h"
 
 namespace runner {
 namespace {
@@ -26,25 +25,22 @@ Digest digest_of(const jail::Fd& file, std::uint64_t size, const std::stop_token
   struct stat before {};
   struct stat after {};
   (void)::fstat(file.get(), &before);
-  SHA2_CTX context;
-  ::SHA256Init(&context);
-  std::array<std::uint8_t, 65536> buffer;
+  trace::Digest digest;
+  std::array<char, 65536> buffer;
   std::uint64_t at = 0;
   while (at < size && !stop.stop_requested()) {
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(size - at, buffer.size()));
     const ssize_t n = ::pread(file.get(), buffer.data(), most, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    ::SHA256Update(&context, buffer.data(), static_cast<std::size_t>(n));
+    digest.add({buffer.data(), static_cast<std::size_t>(n)});
     at += static_cast<std::uint64_t>(n);
   }
   (void)::fstat(file.get(), &after);
   if (at < size || !same_time(before.st_mtim, after.st_mtim) ||
       static_cast<std::uint64_t>(after.st_size) != size)
     return {"", "the file was written to while it was read"};
-  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> bytes{};
-  ::SHA256Final(bytes.data(), &context);
-  return {hex_text(bytes), ""};
+  return {digest.hex(), ""};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using trace::Kind;
 
 constexpr std::size_t kMostInputs = 256;  // named in one record; uploads have their own
 constexpr std::uint64_t kForgetEvery = 64;
+constexpr std::size_t kMostRefusals = 60;  // of creations in the trace: an owner's, in a minute
 
 }  // namespace
 
@@ -46,7 +47,7 @@ void Recorder::create(const Tenant& tenant, const ContainerWish& wish, Container
                   alive = std::weak_ptr(alive_)](const Answer<Container>& made) {
                    if (alive.expired()) return;
                    if (!made) {
-                     count(options_.metrics, Of::kCreate, ending_of(made.error()));
+                     refused(tenant, wish, made.error());
                    } else {
                      if (options_.metrics != nullptr)
                        options_.metrics->create_duration.add(seconds_since(start));
@@ -74,6 +75,36 @@ void Recorder::open_box(const Tenant& tenant, const ContainerWish& wish, const C
   for (const File& file : files->data)
     if (const auto bytes = inner_->content(tenant, made.id, file.id))
       uploaded(tenant, made.id, file, *bytes);
+}
+
+// Who asks again and again while there is no room must not push what ran out of the trace.
+bool Recorder::admits_refusal(const std::string& owner) {
+  if (Clock::now() - refusals_since_ >= std::chrono::minutes(1)) {
+    refusals_since_ = Clock::now();
+    refusals_.clear();
+  }
+  return ++refusals_[owner] <= kMostRefusals;
+}
+
+void Recorder::refused(const Tenant& tenant, const ContainerWish& wish, const Refusal& refusal) {
+  const Ending ending = ending_of(refusal);
+  count(options_.metrics, Of::kCreate, ending);
+  Box box;
+  box.owner = owner_of(tenant);
+  if (options_.trace == nullptr || !admits_refusal(box.owner)) return;
+  box.language = wish.language.value_or("python");
+  box.policy.name = wish.policy.value_or(options_.default_policy);
+  if (wish.memory) box.policy.memory_bytes = wish.memory->value;
+  trace::Record record = record_for(box, Kind::kCreate);
+  record.id = new_id("refusal_");
+  record.ran = false;
+  record.ending = ending;
+  record.outcome = ending == Ending::kError ? "error" : word_text(Word::kRefused);
+  record.title = "a session was asked for";
+  record.text = refusal.text;
+  if (refusals_[box.owner] == kMostRefusals)
+    record.text += "; more of them in this minute are counted, and not written";
+  write(record, [] {});
 }
 
 // Expiry is the inner service's; whoever has not been heard of for so long is gone.

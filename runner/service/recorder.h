@@ -72,6 +72,8 @@ class Recorder final : public Service {
 
   std::shared_ptr<Box> box_of(const Tenant& tenant, std::string_view id);
   void open_box(const Tenant& tenant, const ContainerWish& wish, const Container& made);
+  void refused(const Tenant& tenant, const ContainerWish& wish, const Refusal& refusal);
+  bool admits_refusal(const std::string& owner);
   void forget_idle_boxes();
   [[nodiscard]] trace::TracedPolicy policy_of(const std::string& name);
   [[nodiscard]] trace::Record record_for(const Box& box, trace::Kind kind) const;
@@ -89,6 +91,8 @@ class Recorder final : public Service {
   std::map<std::string, std::shared_ptr<Box>, std::less<>> boxes_;  // by container id
   std::unordered_map<const Run*, std::shared_ptr<Run>> running_;
   std::uint64_t opened_ = 0;
+  Clock::time_point refusals_since_;
+  std::map<std::string, std::size_t> refusals_;  // of creations, by owner, within a minute
   std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 

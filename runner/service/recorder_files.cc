@@ -24,6 +24,7 @@ Answer<void> Recorder::interrupt(const Tenant& tenant, std::string_view id) {
 
 Answer<File> Recorder::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
                                 std::string_view content) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   auto put = inner_->put_file(tenant, id, name, content);
   if (put) uploaded(tenant, container, *put, content);
@@ -32,6 +33,7 @@ Answer<File> Recorder::put_file(const Tenant& tenant, std::string_view id, const
 
 Answer<File> Recorder::copy_file(const Tenant& tenant, std::string_view id,
                                  std::string_view file_id) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   auto copied = inner_->copy_file(tenant, id, file_id);
   if (!copied) return copied;
@@ -58,6 +60,7 @@ void Recorder::uploaded(const Tenant& tenant, const std::string& id, const File&
 
 Answer<void> Recorder::remove_file(const Tenant& tenant, std::string_view id,
                                    std::string_view file_id) {
+  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
   const std::string container(id);
   const std::string removed_id(file_id);
   const auto file = inner_->file(tenant, id, file_id);
@@ -104,7 +107,11 @@ Answer<TraceText> Recorder::trace(const Tenant& tenant, std::string_view id,
     if (!container && container.error().kind != Refusal::Kind::kExpired)
       return tl::unexpected(container.error());
     lines.emplace();
+    lines->has_after = wish.after.empty();
   }
+  if (!lines->has_after)
+    return refuse(Refusal::Kind::kInvalid,
+                  "after: no such id; its record may have gone with the oldest file", "after");
   TraceText shown;
   shown.next = std::move(lines->next);
   if (wish.form == Form::kLines) {
@@ -124,8 +131,9 @@ void Recorder::measure(Metrics& metrics) const {
   inner_->measure(metrics);
   if (options_.trace == nullptr) return;
   const trace::Counters now = options_.trace->counters();
-  metrics.trace = TraceLevel{now.records, now.lost,        now.aged_out,    now.sync_failures,
-                             now.bytes,   now.input_bytes, now.inputs_lost, now.inputs_removed};
+  metrics.trace = TraceLevel{now.records,     now.lost,          now.aged_out,
+                             now.unsynced,    now.sync_failures, now.bytes,
+                             now.input_bytes, now.inputs_lost,   now.inputs_removed};
 }
 
 std::string policy_sha256(const std::string& folder, const std::string& default_policy,

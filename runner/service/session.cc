@@ -141,7 +141,7 @@ Answer<std::unique_ptr<ExecutionHandle>> Session::execute(ExecuteWish wish, Exec
     const auto session = self.lock();
     if (!session) return;
     if (session->running_.get() == raw) return session->act(Act::kInterrupt);
-    raw->act = Act::kInterrupt;  // it waits: it will not begin
+    session->withdraw(raw);
   };
   return std::make_unique<Handle>(execution, pause, interrupt);
 }
@@ -158,13 +158,6 @@ void Session::start_next() {
     return;
   running_ = std::move(queue_.front());
   queue_.pop_front();
-  if (running_->act == Act::kInterrupt) {
-    Outcome outcome;
-    outcome.word = Word::kInterrupted;
-    outcome.text = "it was interrupted before it began";
-    outcome.state_preserved = true;
-    return finish(std::move(outcome));
-  }
   begin(*running_);
 }
 

@@ -91,6 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_usage(const jail::Ended& so_far);
   void on_ended(const Result<jail::Ended>& how);
   void act(Act act);
+  void withdraw(const Execution* waiting);
   void press();
   void while_it_runs(boost::asio::steady_timer& timer, void (*what)(Session&));
   void finish(Outcome outcome);

@@ -1,4 +1,5 @@
 // How an execution ends: its files are looked at and hashed, its client is told, the next begins.
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -76,6 +77,23 @@ void Session::conclude() {
   if (const auto sink = std::exchange(settling->execution->sink, nullptr)) sink(settling->finished);
   if (interpreter_) interpreter_->resume();
   start_next();
+}
+
+// One that waits gives up its place at once: whoever cancels and asks again must not find all
+// taken.
+void Session::withdraw(const Execution* waiting) {
+  const auto found = std::find_if(queue_.begin(), queue_.end(),
+                                  [waiting](const auto& one) { return one.get() == waiting; });
+  if (found == queue_.end()) return;
+  const auto execution = *found;
+  queue_.erase(found);
+  Finished finished;
+  finished.outcome.word = Word::kInterrupted;
+  finished.outcome.text = "it was interrupted before it began";
+  finished.outcome.state_preserved = true;
+  finished.expires_at = events_.touch();
+  if (auto sink = std::exchange(execution->sink, nullptr))
+    boost::asio::post(io_, [sink = std::move(sink), finished] { sink(finished); });
 }
 
 void Session::close(Word word, const std::string& text) {

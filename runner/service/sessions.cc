@@ -333,7 +333,8 @@ std::vector<Preload> Sessions::preloads() const {
 void Sessions::measure(Metrics& metrics) const {
   metrics.pools.clear();
   for (const auto& [name, kit] : kits_)
-    metrics.pools[name] = {kit->warm.size(), kit->starting.size(), kit->waiting.size()};
+    metrics.pools[{to_utf8(name.first), name.second}] = {kit->warm.size(), kit->starting.size(),
+                                                         kit->waiting.size()};
 }
 
 void Sessions::shutdown(const std::string& why) {

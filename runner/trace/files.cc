@@ -134,20 +134,48 @@ Result<Files::One> Files::scan_one(std::uint64_t number, const OnLine& on_line) 
 
 int Files::start_file() {
   const std::uint64_t number = open_.empty() ? 1 : open_.rbegin()->first + 1;
-  jail::Fd fd(folder_
-                  ? ::openat(folder_->get(), name(number).c_str(),
-                             O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
-                  : ::memfd_create("sandglass-trace", MFD_CLOEXEC));
+  const auto begin = [&] {
+    constexpr int kNew = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    return jail::Fd(folder_ ? ::openat(folder_->get(), name(number).c_str(), kNew, 0600)
+                            : ::memfd_create("sandglass-trace", MFD_CLOEXEC));
+  };
+  jail::Fd fd = begin();
+  if (!fd.valid() && errno == ENOENT && mend_folder()) fd = begin();
   if (!fd.valid()) return errno;
   open_[number].fd = std::make_shared<const jail::Fd>(std::move(fd));
   while (open_.size() > options_.files) drop_oldest();
   return 0;
 }
 
+bool Files::mend_folder() {
+  struct stat info {};
+  if (!folder_ || ::fstat(folder_->get(), &info) != 0 || info.st_nlink > 0) {
+    errno = ENOENT;
+    return false;
+  }
+  const auto taken = take_folder();
+  if (taken)
+    say("the folder " + printable(options_.folder) +
+        " was removed by somebody else; it is made anew");
+  errno = ENOENT;
+  return taken.has_value();
+}
+
+// stat(2): a file that somebody has removed takes what is written, and nobody ever finds it.
+void Files::look_for_current() {
+  auto& [number, one] = *open_.rbegin();
+  struct stat info {};
+  if (!folder_ || one.removed || ::fstat(one.fd->get(), &info) != 0 || info.st_nlink > 0) return;
+  one.removed = true;
+  removed_ += one.lines;
+  say(printable(name(number)) + " with " + std::to_string(one.lines) +
+      " records was removed by somebody else");
+}
+
 void Files::drop_oldest() {
   const auto oldest = open_.begin();
-  aged_out_ += oldest->second.lines;
-  if (folder_) {
+  if (!oldest->second.removed) aged_out_ += oldest->second.lines;
+  if (folder_ && !oldest->second.removed) {
     const bool gone = ::unlinkat(folder_->get(), name(oldest->first).c_str(), 0) == 0;
     say(printable(name(oldest->first)) + " with " + std::to_string(oldest->second.lines) +
         " records " + (gone ? "is removed" : "cannot be removed: " + jail::errno_name(errno)) +
@@ -157,8 +185,9 @@ void Files::drop_oldest() {
 }
 
 tl::expected<Place, int> Files::append(std::string_view line) {
+  look_for_current();
   const One& full = open_.rbegin()->second;
-  if (full.broken) {
+  if (full.broken || full.removed) {
     if (const int error = start_file(); error != 0) return tl::unexpected(error);
   } else if (full.size > 0 && full.size + line.size() + 1 > options_.max_file.value) {
     // Where no file can be begun the old one grows: nothing is lost by it.
@@ -185,11 +214,22 @@ tl::expected<Place, int> Files::append(std::string_view line) {
 
 // Killed in between, it leaves a torn line of zeros, which the next start cuts off.
 int Files::probe(jail::Bytes bytes) {
+  look_for_current();
   One& one = open_.rbegin()->second;
-  if (one.broken) return start_file();
+  if (one.broken || one.removed) return start_file();
   const int error = write_all(one.fd->get(), std::string(bytes.value, '\0'));
   one.broken = ::ftruncate(one.fd->get(), static_cast<off_t>(one.size)) != 0;
   return error;
+}
+
+int Files::write_last_byte_again() {
+  const auto& [number, one] = *open_.rbegin();
+  if (!folder_ || one.size == 0) return 0;
+  // open(2): with O_APPEND pwrite() writes behind the end.
+  const jail::Fd fd(
+      ::openat(folder_->get(), name(number).c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.valid()) return errno;
+  return ::pwrite(fd.get(), "\n", 1, static_cast<off_t>(one.size - 1)) == 1 ? 0 : errno;
 }
 
 std::optional<std::string> Files::read(const Place& place) const {

@@ -47,6 +47,10 @@ class Files {
   tl::expected<Place, int> append(std::string_view line);
   // Whether `bytes` more would go in: tried, and taken back. 0 or the errno.
   int probe(jail::Bytes bytes);
+  // So that there is something to sync. 0 or the errno.
+  int write_last_byte_again();
+  // Whether the folder was removed and could be made anew.
+  bool mend_folder();
   [[nodiscard]] std::optional<std::string> read(const Place& place) const;
 
   // The lowest number there is: places of a lower one are gone.
@@ -59,19 +63,23 @@ class Files {
   [[nodiscard]] std::uint64_t bytes() const;
   // Records that went with files over the number.
   [[nodiscard]] std::uint64_t aged_out() const { return aged_out_; }
+  // Records that went with files that somebody else removed.
+  [[nodiscard]] std::uint64_t removed() const { return removed_; }
 
  private:
   struct One {
     std::shared_ptr<const jail::Fd> fd;
     std::uint64_t size = 0;
     std::uint64_t lines = 0;
-    bool broken = false;  // half a line stands at its end
+    bool broken = false;   // half a line stands at its end
+    bool removed = false;  // by somebody else
   };
   Result<void> take_folder();
   Result<void> scan(const OnLine& on_line);
   Result<One> scan_one(std::uint64_t number, const OnLine& on_line);
   [[nodiscard]] std::string name(std::uint64_t number) const;
   int start_file();  // 0 or errno
+  void look_for_current();
   void drop_oldest();
   void say(std::string text) const {
     if (options_.say) options_.say(std::move(text));
@@ -81,6 +89,7 @@ class Files {
   std::shared_ptr<const jail::Fd> folder_;  // null: in memory
   std::map<std::uint64_t, One> open_;
   std::uint64_t aged_out_ = 0;
+  std::uint64_t removed_ = 0;
   int rotation_error_ = 0;
 };
 

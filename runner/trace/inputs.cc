@@ -36,7 +36,13 @@ int write_all(const jail::Fd& to, std::string_view bytes) {
 
 Result<std::unique_ptr<Inputs>> Inputs::open(InputsOptions options) {
   auto inputs = std::make_unique<Inputs>(Key{}, std::move(options));
-  const std::string& path = inputs->options_.folder;
+  if (auto opened = inputs->open_folder(); !opened) return tl::unexpected(opened.error());
+  inputs->tend();
+  return inputs;
+}
+
+Result<void> Inputs::open_folder() {
+  const std::string& path = options_.folder;
   const bool made = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
   jail::Fd folder(made ? ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
                        : -1);
@@ -49,34 +55,43 @@ Result<std::unique_ptr<Inputs>> Inputs::open(InputsOptions options) {
     if (!is_hash(name) || ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     const auto bytes = static_cast<std::uint64_t>(info.st_size);
-    inputs->known_[name] = {bytes, info.st_mtim.tv_sec};
-    inputs->bytes_ += bytes;
+    known_[name] = {bytes, info.st_mtim.tv_sec};
+    bytes_ += bytes;
   }
-  inputs->folder_ = std::make_shared<const jail::Fd>(std::move(folder));
-  inputs->tend();
-  return inputs;
+  folder_ = std::make_shared<const jail::Fd>(std::move(folder));
+  return {};
 }
 
 // Under another name until it is whole: a name that is a hash never stands for half a file.
+int Inputs::write(std::string_view content, const std::string& sha256, jail::Fd& file) {
+  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const int folder = folder_->get();
+  file = jail::Fd(::openat(folder, kUnfinished, kNew, 0600));
+  int error = file.valid() ? write_all(file, content) : errno;
+  if (error == 0 && ::renameat(folder, kUnfinished, folder, sha256.c_str()) != 0) error = errno;
+  if (error != 0) (void)::unlinkat(folder, kUnfinished, 0);
+  return error;
+}
+
 tl::expected<std::shared_ptr<const jail::Fd>, int> Inputs::keep(std::string_view content,
                                                                 const std::string& sha256) {
-  const int folder = folder_->get();
   const std::int64_t now = std::time(nullptr);
   if (const auto known = known_.find(sha256); known != known_.end()) {
     known->second.seconds = now;
-    (void)::utimensat(folder, sha256.c_str(), nullptr, 0);
-    return nullptr;
+    if (::utimensat(folder_->get(), sha256.c_str(), nullptr, 0) == 0 || errno != ENOENT)
+      return nullptr;
+    remove(known);  // somebody else has
   }
   if (content.size() > options_.size.value) return tl::unexpected(EFBIG);
   make_room(content.size());
-  jail::Fd file(
-      ::openat(folder, kUnfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  int error = file.valid() ? write_all(file, content) : errno;
-  if (error == 0 && ::renameat(folder, kUnfinished, folder, sha256.c_str()) != 0) error = errno;
-  if (error != 0) {
-    (void)::unlinkat(folder, kUnfinished, 0);
-    return tl::unexpected(error);
+  jail::Fd file;
+  int error = write(content, sha256, file);
+  if (error == ENOENT) {
+    known_.clear();
+    bytes_ = 0;
+    if (open_folder()) error = write(content, sha256, file);
   }
+  if (error != 0) return tl::unexpected(error);
   known_[sha256] = {content.size(), now};
   bytes_ += content.size();
   return std::make_shared<const jail::Fd>(std::move(file));

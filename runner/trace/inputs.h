@@ -32,7 +32,7 @@ class Inputs {
   static Result<std::unique_ptr<Inputs>> open(InputsOptions options);
 
   // The file, written and not yet synced; null where it was there already. errno; EFBIG for one
-  // that is larger than `size`.
+  // that is larger than `size`. Where somebody has removed the folder, it is made anew.
   tl::expected<std::shared_ptr<const jail::Fd>, int> keep(std::string_view content,
                                                           const std::string& sha256);
   // Removes what is too old or too much.
@@ -47,6 +47,8 @@ class Inputs {
     std::uint64_t bytes = 0;
     std::int64_t seconds = 0;  // when it was last put in
   };
+  Result<void> open_folder();
+  int write(std::string_view content, const std::string& sha256, jail::Fd& file);
   void remove(std::map<std::string, One>::iterator one);
   void make_room(std::uint64_t bytes);
 

@@ -4,6 +4,7 @@
 
 #include "runner/text.h"
 #include "runner/trace/digest.h"
+#include "runner/trace/markdown.h"
 
 namespace runner::trace {
 namespace {
@@ -104,8 +105,8 @@ json::object code_cell(const Record& record) {
 json::object file_cell(const Record& record) {
   std::string text = record.kind == Kind::kUpload ? "Put in:" : "Removed:";
   for (const TracedFile& file : record.inputs)
-    text += "\n`" + printable(file.path) + "`, " + std::to_string(file.bytes) + " bytes, sha256 `" +
-            file.sha256 + "`";
+    text += "\n- " + plain(file.path) + ", " + std::to_string(file.bytes) + " bytes" +
+            (file.sha256.empty() ? "" : ", sha256 `" + file.sha256 + "`");
   return {{"cell_type", "markdown"}, {"metadata", json::object{}}, {"source", text}};
 }
 

@@ -1,36 +1,11 @@
 #include "runner/trace/page.h"
 
-#include <algorithm>
-
 #include "runner/text.h"
 #include "runner/trace/digest.h"
+#include "runner/trace/markdown.h"
 
 namespace runner::trace {
 namespace {
-
-// CommonMark 4.5: a fence ends at one as long as itself, so it is longer than any run inside.
-std::string fenced(const std::string& info, const std::string& bytes) {
-  const std::string text = to_utf8(bytes);
-  std::size_t longest = 2;
-  std::size_t run = 0;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return fence + info + "\n" + text + (text.empty() || text.back() == '\n' ? "" : "\n") + fence +
-         "\n\n";
-}
-
-// In a line of prose: nothing that Markdown or HTML would act on.
-std::string plain(const std::string& bytes) {
-  std::string out;
-  for (const char c : printable(bytes)) {
-    if (std::string_view("\\`*_{}[]<>#|&").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 std::string cut_note(const Traced& traced) {
   if (traced.bytes == traced.text.size()) return "";

@@ -146,8 +146,8 @@ std::optional<std::string_view> quoted_after(std::string_view& rest, std::string
 }  // namespace
 
 const char* kind_text(Kind kind) noexcept {
-  static constexpr std::array<const char*, 6> kWords = {"execute", "once",   "evaluate",
-                                                        "upload",  "remove", "gap"};
+  static constexpr std::array<const char*, 7> kWords = {"execute", "once",   "evaluate", "upload",
+                                                        "remove",  "create", "gap"};
   return kWords.at(static_cast<std::size_t>(kind));
 }
 
@@ -183,6 +183,7 @@ std::string to_line(const Record& record) {
   line.bytes("text", record.text);
   if (record.kind == Kind::kGap) {
     line.number("lost", record.lost);
+    line.number("unsynced", record.unsynced);
   } else {
     put_question(line, record);
   }

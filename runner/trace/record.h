@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   kEvaluate,  // one arithmetic expression, by no process
   kUpload,    // a file put into a session
   kRemove,    // a file removed from a session by its client
+  kCreate,    // a session that was refused
   kGap,       // records that could not be written stood here
 };
 const char* kind_text(Kind kind) noexcept;
@@ -90,7 +91,9 @@ struct Record {
   std::vector<TracedFile> outputs;
   Usage usage;
   std::vector<DeniedEntry> denied;
-  std::uint64_t lost = 0;  // kGap: how many records
+  // kGap: how many records; and how many may not have reached the disk.
+  std::uint64_t lost = 0;
+  std::uint64_t unsynced = 0;
 };
 
 // What is kept of each stream and of each form of a result.

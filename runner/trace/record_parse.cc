@@ -202,6 +202,7 @@ Record read(Reader& reader) {
   if (reader.find("timeout_ms") != nullptr) record.timeout_ms = reader.number("timeout_ms");
   record.inputs = files_of(reader, "inputs");
   record.lost = reader.number("lost");
+  record.unsynced = reader.number("unsynced");
   if (reader.find("ran") != nullptr) read_answer(reader, record);
   return record;
 }

@@ -24,7 +24,10 @@ Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Option
   auto trace = std::make_unique<Trace>(Key{}, loop, std::move(options));
   Trace* raw = trace.get();
   auto files = Files::open(raw->options_.files, [raw](const Place& place, std::string_view line) {
-    raw->index(place, line);
+    if (is_utf8(line))
+      raw->index(place, line);
+    else
+      ++raw->foreign_;
   });
   if (!files) return tl::unexpected(files.error());
   raw->files_ = std::move(*files);
@@ -39,12 +42,10 @@ Result<std::unique_ptr<Trace>> Trace::open(boost::asio::io_context& loop, Option
   if (!inputs) return tl::unexpected(inputs.error());
   raw->inputs_ = std::move(*inputs);
   if (raw->options_.sync != Sync::kNone)
-    raw->syncer_ = std::make_unique<Syncer>(loop, kInterval, [raw](int error) {
-      ++raw->counters_.sync_failures;
-      if (!std::exchange(raw->sync_trouble_, true))
-        raw->say("fdatasync failed: " + jail::errno_name(error) +
-                 "; what was written since may not outlive the machine");
-    });
+    raw->syncer_ = std::make_unique<Syncer>(
+        loop,
+        Syncer::Options{kInterval, raw->options_.sync_file,
+                        [raw](int error, std::uint64_t records) { raw->synced(error, records); }});
   raw->tend();
   return trace;
 }
@@ -83,34 +84,70 @@ int Trace::write(std::string_view line) {
   if (!syncer_) return 0;
   const auto file = files_->current();
   // A new file's name is in the folder's own data.
-  if (std::exchange(last_file_, file.get()) != file.get()) syncer_->written(files_->folder());
-  syncer_->written(file);
+  if (std::exchange(last_file_, file.get()) != file.get()) syncer_->written(files_->folder(), 0);
+  syncer_->written(file, 1);
   return 0;
 }
 
 void Trace::lose(int error) {
   ++counters_.lost;
   if (gap_++ > 0) return;
-  gap_since_us_ = now_us();
+  if (unsynced_ == 0) gap_since_us_ = now_us();
   say(printable(files_->current_path()) + " cannot be written: " + jail::errno_name(error) +
       (options_.when_full == WhenFull::kStop ? "; nothing new begins until it can"
                                              : "; records are lost until it can"));
 }
 
+// fsync(2): after a failure the pages count as clean, whether they are on the disk or not. So what
+// hung on it stays doubtful, also when the next one succeeds.
+void Trace::synced(int error, std::uint64_t records) {
+  const int before = std::exchange(sync_error_, error);
+  if (error == 0) {
+    say("fdatasync works again; " + std::to_string(unsynced_) +
+        " records from before may not outlive the machine");
+    (void)close_gap();
+    return;
+  }
+  ++counters_.sync_failures;
+  counters_.unsynced += records;
+  if (gap_ == 0 && unsynced_ == 0) gap_since_us_ = now_us();
+  unsynced_ += records;
+  if (before != 0) return;
+  say("fdatasync of " + printable(files_->current_path()) + " failed: " + jail::errno_name(error) +
+      (options_.when_full == WhenFull::kStop
+           ? "; nothing new begins until it works"
+           : "; records may not outlive the machine until it works"));
+}
+
+// Nobody writes where nothing may begin: something must, to see whether the disk is well again.
+void Trace::try_sync() {
+  if (std::exchange(is_trying_, true)) return;
+  (void)files_->write_last_byte_again();
+  syncer_->written(files_->current(), 0);
+  syncer_->when_durable([this](int /*error*/) { is_trying_ = false; });
+}
+
 // The trace itself says what is missing in it. Its line is small: that it fits says little, so
 // there must be room for what comes next.
 bool Trace::close_gap() {
-  if (gap_ == 0) return true;
+  const std::uint64_t unsynced = sync_error_ == 0 ? unsynced_ : 0;
+  if (gap_ == 0 && unsynced == 0) return true;
   if (files_->probe(kRoom) != 0) return false;
   Record record;
   record.kind = Kind::kGap;
   record.time_us = gap_since_us_;
   record.ending = Ending::kError;
-  record.outcome = "lost";
+  record.outcome = gap_ > 0 ? "lost" : "unsynced";
   record.lost = gap_;
-  record.text = std::to_string(gap_) + " records could not be written";
+  record.unsynced = unsynced;
+  if (gap_ > 0) record.text = std::to_string(gap_) + " records could not be written";
+  if (unsynced > 0)
+    record.text += (gap_ > 0 ? "; " : "") + std::to_string(unsynced) +
+                   " of those before may not have reached the disk";
   if (write(to_line(record)) != 0) return false;
-  say("it is written again; " + std::to_string(std::exchange(gap_, 0)) + " records were lost");
+  unsynced_ -= unsynced;
+  if (gap_ > 0)
+    say("it is written again; " + std::to_string(std::exchange(gap_, 0)) + " records were lost");
   return true;
 }
 
@@ -124,7 +161,9 @@ void Trace::add(const Record& record, std::function<void()> then) {
 
 void Trace::keep_input(std::string_view content, const std::string& sha256) {
   if (!inputs_) return;
-  const auto kept = inputs_->keep(content, sha256);
+  auto kept = inputs_->keep(content, sha256);
+  if (!kept && kept.error() == ENOENT && files_->mend_folder())
+    kept = inputs_->keep(content, sha256);
   if (!kept) {
     ++counters_.inputs_lost;
     if (!std::exchange(input_trouble_, true))
@@ -134,13 +173,15 @@ void Trace::keep_input(std::string_view content, const std::string& sha256) {
   }
   input_trouble_ = false;
   if (!syncer_ || !*kept) return;
-  syncer_->written(*kept);
-  syncer_->written(inputs_->folder());
+  syncer_->written(*kept, 0);
+  syncer_->written(inputs_->folder(), 0);
 }
 
 bool Trace::accepts() {
-  if (options_.when_full == WhenFull::kGoOn || gap_ == 0) return true;
-  return close_gap();
+  if (options_.when_full == WhenFull::kGoOn) return true;
+  if (sync_error_ == 0) return close_gap();
+  try_sync();
+  return false;
 }
 
 std::optional<Lines> Trace::lines(const std::string& session, std::string_view owner,
@@ -168,12 +209,14 @@ std::optional<Lines> Trace::lines(const std::string& session, std::string_view o
     bytes += line->size();
     lines.lines.push_back(std::move(*line));
   }
+  lines.has_after = !skipping;
   return lines;
 }
 
 Counters Trace::counters() const {
   Counters now = counters_;
   now.aged_out = files_->aged_out();
+  now.lost += files_->removed();
   now.bytes = files_->bytes();
   if (inputs_) {
     now.input_bytes = inputs_->bytes();

@@ -2,6 +2,8 @@
 // no folder is given, in memory for as long as the server lives. One event loop, its thread.
 #pragma once
 
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -26,11 +28,11 @@ enum class Sync : std::uint8_t {
   kAlways,  // before the reply is sent
 };
 
-// What happens when a record cannot be written: a full disk, mostly.
+// What happens when a record cannot be written, or not be brought to the disk: a full disk, mostly.
 enum class WhenFull : std::uint8_t {
   kGoOn,  // executions go on without; the loss is counted, logged, and noted in the trace
           // afterwards
-  kStop,  // nothing new begins until a record can be written again
+  kStop,  // nothing new begins until it works again
 };
 
 struct Options {
@@ -39,6 +41,7 @@ struct Options {
   WhenFull when_full = WhenFull::kGoOn;
   jail::Bytes inputs_size = jail::mib(1024);
   std::chrono::hours inputs_time{24 * 30};
+  int (*sync_file)(int fd) = ::fdatasync;  // on a thread of its own; 0, or -1 and errno
 };
 
 // For memory: little, since it is the server's own.
@@ -47,7 +50,8 @@ inline constexpr std::size_t kMemoryFiles = 2;
 
 struct Counters {
   std::uint64_t records = 0;        // written
-  std::uint64_t lost = 0;           // could not be written
+  std::uint64_t lost = 0;           // could not be written, or went with a file that was removed
+  std::uint64_t unsynced = 0;       // written, but fdatasync failed: may not outlive the machine
   std::uint64_t aged_out = 0;       // went with files over the number
   std::uint64_t sync_failures = 0;  // of fdatasync
   std::uint64_t bytes = 0;          // of all files now
@@ -59,7 +63,8 @@ struct Counters {
 // A session's lines, or as many as fit.
 struct Lines {
   std::vector<std::string> lines;
-  std::string next;  // the id after which there is more; empty: that was all
+  std::string next;       // the id after which there is more; empty: that was all
+  bool has_after = true;  // `after` was found
 };
 
 class Trace {
@@ -99,6 +104,8 @@ class Trace {
   void forget_aged();
   int write(std::string_view line);
   void lose(int error);
+  void synced(int error, std::uint64_t records);
+  void try_sync();
   bool close_gap();
   void tend();
   void say(std::string text) const {
@@ -112,10 +119,12 @@ class Trace {
   std::uint64_t first_file_ = 0;
   std::uint64_t foreign_ = 0;  // lines that are no records
   Counters counters_;
-  std::uint64_t gap_ = 0;  // records lost since the last that was written
+  std::uint64_t gap_ = 0;       // records lost since the last that was written
+  std::uint64_t unsynced_ = 0;  // records that the trace does not yet say may be gone
   std::int64_t gap_since_us_ = 0;
+  int sync_error_ = 0;  // of the last fdatasync
+  bool is_trying_ = false;
   bool input_trouble_ = false;
-  bool sync_trouble_ = false;
   const jail::Fd* last_file_ = nullptr;
   boost::asio::steady_timer tending_;
   std::unique_ptr<Syncer> syncer_;  // last: its thread ends first

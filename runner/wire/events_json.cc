@@ -49,11 +49,16 @@ std::string EventEncoder::keep_alive() const {
   return framed("keepalive", json::object{{"type", "keepalive"}});
 }
 
-std::string EventEncoder::shutdown() {
+Finished ended_by_shutdown() {
   Finished finished;
   finished.outcome.word = Word::kKilled;
   finished.outcome.exit_code = 137;
   finished.outcome.text = "the server is shutting down";
+  return finished;
+}
+
+std::string EventEncoder::shutdown() {
+  const Finished finished = ended_by_shutdown();
   std::string text = rest_of_output();  // one after the other: each takes a number
   text += on(Raised{"ServerShutdown", finished.outcome.text, ""});
   return text += on(finished);

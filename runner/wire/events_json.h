@@ -18,6 +18,9 @@ enum class StreamForm : std::uint8_t { kLines, kServerSent };
 // "application/x-ndjson" or "text/event-stream".
 const char* content_type(StreamForm form) noexcept;
 
+// What code that still ran when the server stopped came to.
+Finished ended_by_shutdown();
+
 class EventEncoder {
  public:
   using Clock = std::function<std::int64_t()>;  // nanoseconds since 1970

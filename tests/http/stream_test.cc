@@ -181,13 +181,19 @@ TEST_CASE("a shutdown is told to every stream, and does not wait for the silent"
   document.send(execute("print a;hang", ""));
   stuck.send("POST /v1/evaluate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{");
   stream.read_until("\"stdout\"");
-  REQUIRE(server.eventually([&] { return server.metrics.connections_open == 4; }));
+  REQUIRE(server.eventually(
+      [&] { return server.metrics.connections_open == 4 && server.service.hanging == 2; }));
   std::thread stopping([&] { server.stop(); });
   const std::string last = stream.read_to_end();
   CHECK(last.find("\"name\":\"ServerShutdown\"") != std::string::npos);
   CHECK(last.find("\"outcome\":\"killed\"") < last.find("end_of_execution"));
   CHECK(last.ends_with("0\r\n\r\n"));
-  CHECK(document.read_response().status == 503);
+  const Response killed = document.read_response();
+  CHECK(killed.status == 200);
+  CHECK(mismatch(killed.json(), "Execution").empty());
+  CHECK(killed.json().at("outcome") == "killed");
+  CHECK(killed.json().at("stdout") == "a\n");
+  CHECK(killed.json().at("text") == "the server is shutting down");
   CHECK(idle.read_to_end().empty());
   stream.half_close();
   document.half_close();

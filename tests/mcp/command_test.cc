@@ -3,8 +3,10 @@
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <fstream>
 
 #include "tests/support/run_binary.h"
+#include "tests/support/temp_dir.h"
 
 namespace json = boost::json;
 using support::run_binary;
@@ -31,7 +33,48 @@ TEST_CASE("mcp: stdout holds messages and nothing else, and it ends with stdin")
   CHECK(begun.at("result").at("serverInfo").at("name") == "sandglass");
   const json::value sum = json::parse(ran.out.substr(end + 1));
   CHECK(sum.at("result").at("structuredContent").at("value") == "79.5");
-  CHECK(ran.err == "sandglass: speaking MCP on stdin and stdout under the policy standard\n");
+  CHECK(ran.err.find("sandglass: no trace is kept; --trace DIR keeps one\n") != std::string::npos);
+  CHECK(
+      ran.err.ends_with("sandglass: speaking MCP on stdin and stdout under the policy standard\n"));
+}
+
+TEST_CASE("mcp: what weakens its policy stands on stderr, and nothing of other policies") {
+  const support::TempDir folder;
+  const std::string policy = folder / "weak.toml";
+  std::ofstream(policy) << "name = \"weak\"\nextends = \"standard\"\nwhy = \"a test\"\n"
+                           "[syscalls]\nallow = [\"@inet\"]\n"
+                           "[unsafe]\ninet_sockets = \"no network is there\"\n";
+  const support::Ran ran = run_binary({.args = {"mcp", "--policy", policy}, .input = kInitialize});
+  CHECK(ran.code == 0);
+  const std::string line =
+      "sandglass: policy weak is weakened: inet_sockets: no network is there\n";
+  CHECK(ran.err.find(line) != std::string::npos);
+  CHECK(ran.err.find("policy weak is weakened: writable_code: ") !=
+        std::string::npos);  // inherited
+  for (std::size_t at = ran.err.find(" is weakened"); at != std::string::npos;
+       at = ran.err.find(" is weakened", at + 1))
+    CHECK(ran.err.substr(at - 11, 11) == "policy weak");
+}
+
+TEST_CASE("mcp: with --trace each execution is a line there before its answer") {
+  const support::TempDir folder;
+  const std::string code =
+      R"({"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"execute_code",)"
+      R"("arguments":{"code":"6 * 7"}}})"
+      "\n";
+  support::Child child({.args = {"mcp", "--trace", folder / "t"}}, support::Child::Input::kHeld);
+  child.write(kInitialize + kSum + code);
+  REQUIRE(child.says("\"id\":3,"));
+  std::ifstream file(folder / "t/trace-000001.jsonl");
+  std::vector<json::value> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(json::parse(line));
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].at("kind") == "evaluate");
+  CHECK(lines[1].at("code") == "6 * 7");
+  CHECK(lines[1].at("results").at(0).at("data").at("text/plain").at("text") == "42");
+  CHECK(child.finish().code == 0);
+  CHECK(run_binary({.args = {"mcp", "--trace-sync", "none"}}).err.find("mcp: --trace-* and") !=
+        std::string::npos);
 }
 
 TEST_CASE("mcp: under a policy that runs nothing, arithmetic is left") {

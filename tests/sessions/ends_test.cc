@@ -77,15 +77,28 @@ TEST_CASE("what waits can be interrupted before it begins") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();
-  const auto first = test.begin(id, {"import time; time.sleep(0.3)"});
+  const auto first = test.begin(id, {"import time; time.sleep(50)"});
+  test.until([&] { return first->order == "begin"; });
   const auto second = test.begin(id, {"print('never')"});
+  std::vector<std::shared_ptr<Told>> others;
+  for (int i = 0; i < 15; ++i) others.push_back(test.begin(id, {"1"}));
+  CHECK(contains(test.begin(id, {"1"})->refused, "16 executions waiting"));
   second->handle->interrupt();
+  second->handle->interrupt();
+  const auto last = test.begin(id, {"7"});  // in the place that is free again
+  CHECK(last->refused.empty());
   test.until([&] { return second->is_over; });
-  CHECK(first->is_over);
-  CHECK(std::string(first->word()) == "ok");
+  CHECK_FALSE(first->is_over);
   CHECK(std::string(second->word()) == "interrupted");
-  CHECK(second->out.empty());
+  CHECK(second->kept());
+  CHECK(second->finished.outcome.text == "it was interrupted before it began");
   CHECK(second->order == "outcome");
+  second->handle->interrupt();  // nothing any more
+  first->handle->interrupt();
+  test.until([&] { return last->is_over; });
+  CHECK(std::string(first->word()) == "interrupted");
+  for (const auto& one : others) CHECK(std::string(one->word()) == "ok");
+  CHECK(last->value() == "7");
 }
 
 TEST_CASE("sys.exit ends the code only") {

@@ -127,7 +127,10 @@ class FakeService::Run : public std::enable_shared_from_this<FakeService::Run> {
     if (verb == "err") tell(Output{Output::To::kErr, rest + "\n"});
     if (verb == "bytes") tell(Output{Output::To::kOut, from_hex(rest)});
     if (verb == "flood") flood_left_ = std::stoull(rest) * 16;
-    if (verb == "hang") is_hanging_ = true;
+    if (verb == "hang") {
+      is_hanging_ = true;
+      ++service_.hanging;
+    }
     if (verb == "result") {
       tell(Rich{true,
                 {{"text/plain", "2"},

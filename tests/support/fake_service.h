@@ -45,12 +45,14 @@ class FakeService final : public Service {
                               std::string_view file_id) override;
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                            std::string_view file_id) override;
-  [[nodiscard]] jail::Bytes max_file() const override { return jail::mib(2); }
+  [[nodiscard]] jail::Bytes max_file() const override { return largest_file; }
 
   // What a test looks at; from the loop's thread.
+  jail::Bytes largest_file = jail::mib(2);
   std::uint64_t produced = 0;  // bytes of all floods
   std::uint64_t interrupts = 0;
   std::uint64_t finished = 0;
+  std::uint64_t hanging = 0;  // executions that have come so far
   void expire(const std::string& id) {
     boxes_.at(id).container.status = Container::Status::kExpired;
   }

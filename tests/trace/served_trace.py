@@ -13,7 +13,7 @@ import unittest
 
 import nbformat
 
-from served import Server
+from served import Server, replay
 
 TOKEN = "a-token-that-must-stay-secret"
 BARE = "another-token-without-a-name"
@@ -95,6 +95,24 @@ class Trace(unittest.TestCase):
             self.assertEqual(evaluated, [("1+1", "code", "ok"), ("NONE", "model", "decline"), ("", "model", "decline"),
                                          ("f()", "code", "refusal")])
 
+    def test_refused_creations(self):
+        with Server() as server:
+            client = server.client()
+            for _ in range(100):
+                client.call("POST", "/v1/containers", {"policy": "none-of-ours", "language": "node"}, status=400)
+            self.assertEqual(client.counter("refusals_total", '{of="create"}'), 100)
+            server.stop()
+            lines = [json.loads(line) for line in (server.folder / "trace-000001.jsonl").open()]
+            self.assertEqual(len(lines), 60)  # a minute: whoever asks without end fills nothing
+            first = lines[0]
+            self.assertEqual((first["kind"], first["ending"], first["outcome"]), ("create", "refusal", "refused"))
+            self.assertEqual((first["policy"]["name"], first["language"]), ("none-of-ours", "node"))
+            self.assertEqual((first["session"], first["seq"], first["decided_by"]), ("", 0, "code"))
+            self.assertIn("none-of-ours", first["text"])
+            self.assertTrue(lines[-1]["text"].endswith("more of them in this minute are counted, and not written"))
+            code, report, said = replay(server.folder / "trace-000001.jsonl")
+            self.assertEqual((code, report["records"]), (4, []), said)
+
     def test_notebook_and_page(self):
         with Server() as server:
             client = server.client()
@@ -125,6 +143,8 @@ class Trace(unittest.TestCase):
             nbformat.validate(empty)
             self.assertEqual(empty.cells, [])
             client.call("GET", f"/v1/containers/{session}/trace?format=pdf", status=400)
+            wrong = client.call("GET", f"/v1/containers/{session}/trace?after=exec_0", status=400)
+            self.assertEqual(wrong["error"]["param"], "after")
             client.call("GET", "/v1/containers/cntr_0/trace", status=404)
 
     def test_tokens_stay_out_and_owners_apart(self):
@@ -215,6 +235,8 @@ class Trace(unittest.TestCase):
             client.call("POST", "/v1/containers", {"name": "a"}, status=503)
             client.call("POST", "/v1/execute", {"code": "1"}, status=503)
             client.call("POST", "/v1/evaluate", {"expression": "1"}, status=503)
+            self.assertEqual(client.raw("POST", f"/v1/containers/{session}/files?name=a", b"1",
+                                        "application/octet-stream")[0], 503)
             self.assertGreater(client.counter("errors_total", '{of="execution"}'), 0)
             self.make_room(server)
             done = client.execute(session, "1")

@@ -1,10 +1,14 @@
 // Records: what is written comes back, whatever bytes it holds; and what they look like to people.
+#include <sha256.h>
+
+#include <array>
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 
 #include "runner/replay/compare.h"
 #include "runner/text.h"
 #include "runner/trace/digest.h"
+#include "runner/trace/markdown.h"
 #include "runner/trace/notebook.h"
 #include "runner/trace/page.h"
 #include "runner/trace/record.h"
@@ -163,6 +167,7 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   const auto& cells = notebook.at("cells").as_array();
   REQUIRE(cells.size() == 2);
   CHECK(cells[0].at("cell_type") == "markdown");
+  CHECK(cells[0].at("source") == "Put in:\n- /mnt/data/\\<in\\>\\`, 3 bytes, sha256 `cd`");
   const auto& outputs = cells[1].at("outputs").as_array();
   REQUIRE(outputs.size() == 5);
   CHECK(outputs[0].at("text") == "```\n````\n# heading\n");
@@ -176,4 +181,38 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   CHECK(page.find("![picture](data:image/png;base64,iVBORw0KGgo=)") != std::string::npos);
   run.results[0].data["image/png"] = traced("x) <script>");
   CHECK(to_page({run}).find("<script>") == std::string::npos);
+}
+
+TEST_CASE("foreign text in Markdown is shown, and nothing acts upon it") {
+  CHECK(plain("a`b <i> $x$ ~~y~~ @all http://h/ www.h") ==
+        "a\\`b \\<i\\> \\$x\\$ \\~\\~y\\~\\~ \\@all http\\://h/ www\\.h");
+  CHECK(plain("[x](y)") == "\\[x\\](y)");
+  CHECK(fenced("python", "a```b") == "````python\na```b\n````\n\n");
+  CHECK(fenced("x\n# y", "1\n") == "```\n1\n```\n\n");
+  // A terminal that shows the page is given no orders.
+  CHECK(fenced("", "\x1b[2J\r\n\x07\tok\x7f\xc2\x9b") ==
+        "```\n\xe2\x90\x9b[2J\n\xe2\x90\x87\tok\xe2\x90\xa1\xef\xbf\xbd\n```\n\n");
+}
+
+TEST_CASE("SHA-256 in pieces of any size, by the processor's instructions or without") {
+  CHECK(sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256(std::string(1'000'000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  std::string bytes;
+  for (std::uint32_t i = 0, x = 1; i < 700; ++i, x = x * 1664525 + 1013904223)
+    bytes += static_cast<char>(x >> 24U);
+  for (std::size_t size = 0; size <= bytes.size(); size += 7) {
+    std::array<std::uint8_t, SHA256_DIGEST_LENGTH> plainly{};
+    SHA2_CTX context;
+    ::SHA256Init(&context);
+    ::SHA256Update(&context, reinterpret_cast<const std::uint8_t*>(bytes.data()), size);
+    ::SHA256Final(plainly.data(), &context);
+    for (const std::size_t piece : {1U, 63U, 64U, 65U, 200U}) {
+      Digest digest;
+      for (std::size_t at = 0; at < size; at += piece)
+        digest.add(std::string_view(bytes).substr(at, std::min<std::size_t>(piece, size - at)));
+      REQUIRE(digest.hex() == runner::hex_text(plainly));
+    }
+  }
 }
