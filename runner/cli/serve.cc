@@ -207,7 +207,8 @@ int serve_command(const Words& words) {
   auto server_options_or = server_options(options, *policies);
   if (!server_options_or) return print_error(server_options_or.error());
   if (auto proven = prove(*address, options, *home, *library); !proven) {
-    proven.error().text += "; --serve-unproven serves all the same";
+    if (proven.error().kind == ErrorKind::kHost)
+      proven.error().text += "; --serve-unproven serves all the same";
     return print_error(proven.error());
   }
   // A client that has gone must not end the server.

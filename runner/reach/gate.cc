@@ -65,6 +65,13 @@ std::vector<const Row*> holes(const Report& report, Policy policy) {
   return found;
 }
 
+std::vector<const Row*> unanswered(const Report& report) {
+  std::vector<const Row*> found;
+  for (const Row& row : report.rows)
+    if (row.got.verdict == Verdict::kInconclusive && !row.got.impossible) found.push_back(&row);
+  return found;
+}
+
 Result<void> prove(const Home& home, const policies::Library& library,
                    const std::vector<std::string>& policies,
                    const std::function<void(const Report&)>& tell) {
@@ -78,7 +85,14 @@ Result<void> prove(const Home& home, const policies::Library& library,
     tell(**report);
     const bool ours = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
     const auto open = holes(**report, ours ? Policy::kShipped : Policy::kOwn);
-    if (open.empty()) continue;
+    const auto mute = unanswered(**report);
+    if (open.empty() && mute.empty()) continue;
+    if (open.empty())
+      return fail(ErrorKind::kHost, "under the policy " + printable(name) +
+                                        " these probes gave no answer on this host: " +
+                                        named(mute) + ": " + mute.front()->got.detail +
+                                        "; sandglass probe --policy " + printable(name) +
+                                        " says more");
     return fail(ErrorKind::kHost,
                 "under the policy " + printable(name) +
                     " code reached what must be blocked on this host: " + named(open) +

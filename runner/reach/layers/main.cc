@@ -216,6 +216,9 @@ int filter_file(const jail::PlanView& plan) {
 }
 
 [[noreturn]] void execute(const Wanted& wanted, int filter) {
+  // PR_SET_PDEATHSIG(2const): becoming somebody else has cleared it. Whoever started us waits for
+  // us; should that be killed, we are not to stay.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   std::vector<std::string> words = wanted.words;
   if (filter >= 0) {
     const std::string number = std::to_string(filter);
