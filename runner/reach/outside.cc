@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "runner/reach/stale.h"
 #include "runner/reach/subject.h"
@@ -63,14 +62,18 @@ constexpr std::string_view kPrefix = "sandglass-probe-";
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error)) {
-    const long pid = std::strtol(entry.path().filename().c_str(), nullptr, 10);
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    const long pid = std::strtol(path.filename().c_str(), nullptr, 10);
     if (pid <= 0) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const std::size_t end = text.rfind(')');
-    if (end == std::string::npos || text.size() < end + 4) continue;
-    if (std::strtol(text.c_str() + end + 4, nullptr, 10) == ::getpid())
+    // It may end meanwhile: read() then says so, and an iterator throws.
+    std::string text(4096, '\0');
+    std::ifstream file(path / "stat");
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || text.size() < name_end + 4) continue;
+    if (std::strtol(text.c_str() + name_end + 4, nullptr, 10) == ::getpid())
       found.push_back(static_cast<pid_t>(pid));
   }
   return found;
