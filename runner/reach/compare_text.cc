@@ -102,6 +102,15 @@ class Text {
     return text + " (" + std::string(evidence_text(stopped.evidence)) + ")";
   }
 
+  // Of the first side that gave no answer.
+  [[nodiscard]] std::string why_unclear(const ProbePair& pair) const {
+    for (const auto& [who, row] : {std::pair(a_, &pair.a), std::pair(b_, &pair.b)}) {
+      if (!*row) return "not run in " + who;
+      if ((*row)->got.verdict == Verdict::kInconclusive) return (*row)->got.detail;
+    }
+    return "";
+  }
+
   void probes(Standing standing, const std::string& title) {
     const Category* last = nullptr;
     std::size_t found = 0;
@@ -116,7 +125,7 @@ class Text {
       last = &p.category;
       const Stopped& by = standing == Standing::kOnlyA ? pair.stopped_b : pair.stopped_a;
       list += "    " + padded(std::string(p.id), 6) + padded(std::string(p.name), 36) +
-              stopper(by) + "\n";
+              (standing == Standing::kUnclear ? why_unclear(pair) : stopper(by)) + "\n";
     }
     if (found == 0) return;
     out_ += bold(title + ": " + std::to_string(found)) + "\n" + list + "\n";

@@ -67,8 +67,13 @@ std::vector<const Row*> holes(const Report& report, Policy policy) {
 
 std::vector<const Row*> unanswered(const Report& report) {
   std::vector<const Row*> found;
-  for (const Row& row : report.rows)
-    if (row.got.verdict == Verdict::kInconclusive && !row.got.impossible) found.push_back(&row);
+  std::size_t impossible = 0;
+  for (const Row& row : report.rows) {
+    impossible += row.got.impossible ? 1U : 0U;
+    if (row.got.verdict == Verdict::kInconclusive) found.push_back(&row);
+  }
+  // What the others say then, such as that a spawner has given up, comes of that.
+  if (impossible > 0 && found.size() == report.rows.size()) return {};
   return found;
 }
 

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -33,11 +34,34 @@ namespace fs = std::filesystem;
 constexpr uid_t kFirstUid = 64'700;
 constexpr uid_t kUids = 97;
 
-tl::unexpected<Error> host(const std::string& what) {
-  return fail(ErrorKind::kHost, "cannot set up the probes' outside: " + what + ": " +
-                                    jail::errno_name(errno) +
-                                    "; see that /var/tmp and /tmp are "
-                                    "writable");
+constexpr const char* kSeeFolders = "; see that /var/tmp and /tmp are writable, with room";
+
+tl::unexpected<Error> host(const std::string& what, const char* hint = "") {
+  return fail(ErrorKind::kHost,
+              "cannot set up the probes' outside: " + what + ": " + jail::errno_name(errno) + hint);
+}
+
+// user_namespaces(7): whether this namespace has that id. A file that is not there maps all.
+bool is_mapped(const char* map_file, std::uint64_t id) {
+  std::ifstream map(map_file);
+  if (!map) return true;
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t length = 0;
+  while (map >> inside >> outside >> length)
+    if (id >= inside && id - inside < length) return true;
+  return false;
+}
+
+// Whom the throw-away processes are to be: of nobody in particular if we are root. Root of a
+// namespace that knows nobody else stays root by name; layers/main.cc sees that it gives nothing.
+uid_t throw_away_uid() {
+  if (::geteuid() != 0) return ::geteuid();
+  const uid_t uid = kFirstUid + static_cast<uid_t>(::getpid()) % kUids;
+  std::string groups;
+  std::ifstream("/proc/self/setgroups") >> groups;
+  const bool knows = is_mapped("/proc/self/uid_map", uid) && is_mapped("/proc/self/gid_map", uid);
+  return knows && groups != "deny" ? uid : 0;
 }
 
 bool write_all(const std::string& path, const std::string& text, mode_t mode) {
@@ -113,24 +137,25 @@ Result<std::unique_ptr<Outside>> Outside::make() {
 }
 
 Result<void> Outside::files() {
-  uid_ = ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(::getpid()) % kUids : ::geteuid();
+  uid_ = throw_away_uid();
   const auto helper_from = helper_path();
   if (!helper_from) return tl::unexpected(helper_from.error());
   for (const std::string& left : sweep_stale("/var/tmp", kPrefix)) ::unlink(("/tmp/" + left).c_str());
   std::string name = "/var/tmp/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp");
+  if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp", kSeeFolders);
   folder_ = name;
   held_ = hold(folder_);
-  if (!held_.valid()) return host(folder_);
+  if (!held_.valid()) return host(folder_, kSeeFolders);
   // Open to everybody: what keeps a probe out must be its sandbox.
-  if (::chmod(folder_.c_str(), 0777) != 0) return host(folder_);
+  if (::chmod(folder_.c_str(), 0777) != 0) return host(folder_, kSeeFolders);
   std::error_code error;
   fs::copy_file(*helper_from, helper(), error);
-  if (error || ::chmod(helper().c_str(), 0755) != 0) return host(helper());
+  if (error) errno = error.value();
+  if (error || ::chmod(helper().c_str(), 0755) != 0) return host(helper(), kSeeFolders);
   if (!write_all(folder_ + "/canary", "CANARY-" + folder_.substr(folder_.size() - 6) + "\n", 0644))
-    return host(folder_ + "/canary");
+    return host(folder_ + "/canary", kSeeFolders);
   tmp_file_ = "/tmp/" + fs::path(folder_).filename().string();
-  if (!write_all(tmp_file_, "\n", 0644)) return host(tmp_file_);
+  if (!write_all(tmp_file_, "\n", 0644)) return host(tmp_file_, kSeeFolders);
   std::array<char, 256> name_of_host{};
   (void)::gethostname(name_of_host.data(), name_of_host.size() - 1);
   hostname_ = name_of_host.data();
@@ -241,7 +266,7 @@ void Outside::end_strays() const {
 Result<std::string> Outside::work_folder(const std::string& name) const {
   std::string path = folder_ + "/work-" + name;
   if (::mkdir(path.c_str(), 0700) != 0 || ::chown(path.c_str(), uid_, ::getegid()) != 0)
-    return host(path);
+    return host(path, kSeeFolders);
   return path;
 }
 
@@ -249,7 +274,7 @@ Result<std::string> Outside::own_file(const std::string& name) const {
   std::string path = folder_ + "/own-" + name;
   if (!write_all(path, "own\n", 0644) ||
       ::chown(path.c_str(), uid_, ::geteuid() == 0 ? uid_ : ::getegid()) != 0)
-    return host(path);
+    return host(path, kSeeFolders);
   return path;
 }
 

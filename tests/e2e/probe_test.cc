@@ -191,6 +191,17 @@ TEST_CASE("why: which layers stop it, each alone") {
   CHECK(stopped_by("p32", "pid namespace"));
 }
 
+TEST_CASE("root of a user namespace that knows nobody else can try it too") {
+  require_jails();
+  const Ran ran = run({.args = {"probe", "--policy", "tight", "--only", "f01", "--only", "k05",
+                                "--only", "p22"},
+                       .before_exec = [] { support::enter_namespaces(0); }});
+  INFO(ran.err);
+  CHECK(ran.code == 0);
+  CHECK(contains(ran.out, "3 blocked, 0 reached, 0 inconclusive"));
+  CHECK_FALSE(contains(ran.out, "prove nothing"));
+}
+
 TEST_CASE("a second run says the same") {
   require_jails();
   const Words args = {"--policy", "standard",   "--category", "files",      "--category",

@@ -115,6 +115,12 @@ TEST_CASE("who must be blocked and has not answered keeps the gate shut") {
   REQUIRE(open.size() == 1);
   CHECK(open[0]->probe->id == "f02");
   const auto mute = unanswered(report);
-  REQUIRE(mute.size() == 1);
+  REQUIRE(mute.size() == 2);
   CHECK(mute[0]->probe->id == "f03");
+  CHECK(mute[1]->probe->id == "f04");
+  // Where the host cannot make these jails at all, nothing will run in them.
+  report.rows.erase(report.rows.begin(), report.rows.begin() + 2);
+  CHECK(unanswered(report).empty());
+  report.rows[1].got.impossible = false;
+  CHECK(unanswered(report).size() == 2);
 }
