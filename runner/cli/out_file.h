@@ -24,7 +24,8 @@ class OutFile {
   Result<void> write(std::string_view text);
 
  private:
-  OutFile(std::string option, std::string path) : option_(std::move(option)), path_(std::move(path)) {}
+  OutFile(std::string option, std::string path)
+      : option_(std::move(option)), path_(std::move(path)) {}
   [[nodiscard]] tl::unexpected<Error> cannot(int error) const;
 
   std::string option_;

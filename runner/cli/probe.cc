@@ -99,7 +99,8 @@ int list_probes(const Options& options) {
   if (options.json || options.junit || options.why || options.policy || options.mode ||
       options.token_file)
     return print_error({ErrorKind::kUsage,
-                        "--list runs nothing: it goes with --only, --category and --server", {}},
+                        "--list runs nothing: it goes with --only, --category and --server",
+                        {}},
                        options.form());
   std::size_t listed = 0;
   const auto list = [&](std::span<const Probe> probes) {

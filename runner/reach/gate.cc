@@ -93,11 +93,11 @@ Result<void> prove(const Home& home, const policies::Library& library,
     const auto mute = unanswered(**report);
     if (open.empty() && mute.empty()) continue;
     if (open.empty())
-      return fail(ErrorKind::kHost, "under the policy " + printable(name) +
-                                        " these probes gave no answer on this host: " +
-                                        named(mute) + ": " + mute.front()->got.detail +
-                                        "; sandglass probe --policy " + printable(name) +
-                                        " says more");
+      return fail(ErrorKind::kHost,
+                  "under the policy " + printable(name) +
+                      " these probes gave no answer on this host: " + named(mute) + ": " +
+                      mute.front()->got.detail + "; sandglass probe --policy " + printable(name) +
+                      " says more");
     return fail(ErrorKind::kHost,
                 "under the policy " + printable(name) +
                     " code reached what must be blocked on this host: " + named(open) +

@@ -30,8 +30,8 @@ class Interrupt {
 // One of them has come since the program was started.
 bool is_interrupted() noexcept;
 
-// What is taken away because we are to end must not be cut short by that: forgets it, until the next
-// signal.
+// What is taken away because we are to end must not be cut short by that: forgets it, until the
+// next signal.
 void forget_interrupt() noexcept;
 
 // kUsage: what a run answers that was interrupted.

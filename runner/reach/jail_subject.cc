@@ -114,9 +114,8 @@ class JailSubject final : public SpawnerSubject {
       (*execution)->start([&, execution](Result<ExecutionRecord> record) {
         // Not from within the execution's own call.
         asio::post(
-            io_,
-            [&, execution,
-             record = std::make_shared<Result<ExecutionRecord>>(std::move(record))]() mutable {
+            io_, [&, execution,
+                  record = std::make_shared<Result<ExecutionRecord>>(std::move(record))]() mutable {
               execution->reset();
               promise.set_value(std::move(*record));
             });

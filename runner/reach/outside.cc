@@ -122,10 +122,9 @@ Result<std::string> layers_path() {
 Result<std::unique_ptr<Outside>> Outside::make() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kOpenFiles)
-    return fail(ErrorKind::kHost, "only " + std::to_string(files.rlim_cur) +
-                                      " files may be open, and probes need " +
-                                      std::to_string(kOpenFiles) + ": ulimit -n " +
-                                      std::to_string(kOpenFiles));
+    return fail(ErrorKind::kHost,
+                "only " + std::to_string(files.rlim_cur) + " files may be open, and probes need " +
+                    std::to_string(kOpenFiles) + ": ulimit -n " + std::to_string(kOpenFiles));
   auto outside = std::make_unique<Outside>(Key{});
   outside->earlier_children_ = children();
   // PR_SET_CHILD_SUBREAPER(2const): orphans of ours come to us.
@@ -140,7 +139,8 @@ Result<void> Outside::files() {
   uid_ = throw_away_uid();
   const auto helper_from = helper_path();
   if (!helper_from) return tl::unexpected(helper_from.error());
-  for (const std::string& left : sweep_stale("/var/tmp", kPrefix)) ::unlink(("/tmp/" + left).c_str());
+  for (const std::string& left : sweep_stale("/var/tmp", kPrefix))
+    ::unlink(("/tmp/" + left).c_str());
   std::string name = "/var/tmp/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp", kSeeFolders);
   folder_ = name;

@@ -29,7 +29,8 @@ class Outside {
   struct Key {};
 
  public:
-  // kHost: it could not be set up, and why; fewer than kOpenFiles may be open. kFiles: the installation lacks a program.
+  // kHost: it could not be set up, and why; fewer than kOpenFiles may be open. kFiles: the
+  // installation lacks a program.
   static Result<std::unique_ptr<Outside>> make();
   explicit Outside(Key /*made by make() only*/) {}
   ~Outside();

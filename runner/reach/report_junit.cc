@@ -60,8 +60,8 @@ std::string report_junit(const Report& report) {
   std::ostringstream out;
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"sandglass probe "
       << escaped(report.subject) << ' ' << report.mode << "\" tests=\"" << report.rows.size()
-      << "\" failures=\"" << counts.wrong << "\" errors=\"" << errors << "\" time=\"" << ms / 1000 << '.'
-      << (ms % 1000) / 100 << "\">\n";
+      << "\" failures=\"" << counts.wrong << "\" errors=\"" << errors << "\" time=\"" << ms / 1000
+      << '.' << (ms % 1000) / 100 << "\">\n";
   for (const Row& row : report.rows) test_case(out, report, row);
   out << "</testsuite>\n";
   return out.str();

@@ -125,7 +125,8 @@ class Text {
     if (counts.unproven > 0)
       text_ += std::to_string(counts.unproven) +
                " of those blocked prove nothing here: without a sandbox they did not get through "
-               "either" + (has_mute_control() ? ", or gave no answer" : "") + "\n";
+               "either" +
+               (has_mute_control() ? ", or gave no answer" : "") + "\n";
     if (guessed_)
       text_ +=
           "seen: this layer refused something of the probe's; expected: the catalogue's word; "

@@ -16,10 +16,10 @@ namespace runner::reach {
 enum class Whys : std::uint8_t { kNo, kYes };
 
 struct SuiteOptions {
-  std::vector<std::string> only;            // ids or names; empty: all
-  std::vector<Category> categories;         // empty: all
-  unsigned parallel = 0;                    // 0: as many as there are processors, and four more
-  Whys whys = Whys::kNo;                // find out which layers stop what is blocked
+  std::vector<std::string> only;     // ids or names; empty: all
+  std::vector<Category> categories;  // empty: all
+  unsigned parallel = 0;             // 0: as many as there are processors, and four more
+  Whys whys = Whys::kNo;             // find out which layers stop what is blocked
   // Called after each probe, from any of the suite's threads, one at a time.
   std::function<void(std::size_t done, std::size_t total)> progress;
 

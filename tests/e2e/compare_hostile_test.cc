@@ -1,5 +1,5 @@
-// sandglass compare, interrupted, and beside sandboxes that mean harm: they hang, leave processes, and
-// forge what they say.
+// sandglass compare, interrupted, and beside sandboxes that mean harm: they hang, leave processes,
+// and forge what they say.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,9 +42,9 @@ TEST_CASE("an interrupt ends a comparison, and what it had set up is gone") {
   const support::TempDir folder;
   const std::string waits = shell("exec sleep 1000");
   int signal = SIGINT;
-  for (const Words& sides : {Words{"tight", "loose", "--html", folder / "page.html"},
-                             Words{"tight", "--under", waits},
-                             Words{"standard", "loose", "--why"}}) {
+  for (const Words& sides :
+       {Words{"tight", "loose", "--html", folder / "page.html"}, Words{"tight", "--under", waits},
+        Words{"standard", "loose", "--why"}}) {
     INFO(sides[1]);
     Words args{"compare"};
     args.insert(args.end(), sides.begin(), sides.end());

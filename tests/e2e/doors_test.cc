@@ -86,8 +86,8 @@ TEST_CASE("each probe of the door is refused, twice, and its containers are gone
     CHECK(report.at("probes").as_array().size() == runner::reach::server_catalogue().size());
     check_all_blocked(report);
   }
-  runner::reach::Door door(*runner::reach::parse_door(url),
-                           {"00000000000000000000000000000001", "00000000000000000000000000000002"});
+  runner::reach::Door door(*runner::reach::parse_door(url), {"00000000000000000000000000000001",
+                                                             "00000000000000000000000000000002"});
   for (const int client : {0, 1}) {
     const auto list = door.ask({.target = "/v1/containers", .client = client});
     CHECK(list.status == 200);

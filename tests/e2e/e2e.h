@@ -48,7 +48,8 @@ bool contains(const std::string& text, const std::string& part);
 bool has_outside(pid_t pid);
 bool comes_to_outside(pid_t pid);
 
-// What is built, copied into a folder: it may be changed there, and who may enter the folder can run it.
+// What is built, copied into a folder: it may be changed there, and who may enter the folder can
+// run it.
 void install(const std::string& folder);
 
 // What every case that makes a jail needs of this host.

@@ -1,6 +1,6 @@
 // Each probe once more, by the commands that people use: `sandglass exec` carries the helper, and
-// `sandglass run` the Python ones, started by an unprivileged user (compare --under). What the suite
-// says of a policy holds of them.
+// `sandglass run` the Python ones, started by an unprivileged user (compare --under). What the
+// suite says of a policy holds of them.
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -25,9 +25,11 @@ std::string wrapper(const std::string& sandglass, const std::string& options) {
          "set --\n"
          "for v in $(env | grep '^REACH_'); do set -- \"$@\" --env \"$v\"; done\n"
          "case $by in\n"
-         "/usr/bin/python3) exec " + sandglass + " run " + options +
+         "/usr/bin/python3) exec " +
+         sandglass + " run " + options +
          " --lang python \"$@\" -c \"$code\" ;;\n"
-         "*) exec " + sandglass + " exec " + options +
+         "*) exec " +
+         sandglass + " exec " + options +
          " --ro-bind \"$by\" \"$@\" -- \"$by\" \"$id\" ;;\n"
          "esac\n";
 }
@@ -94,8 +96,8 @@ TEST_CASE("a flood of stderr, by exec, is cut and said to be") {
   const std::string sandglass = support::sandglass_path();
   const std::string built = sandglass.substr(0, sandglass.rfind("/bin/"));
   const std::string helper = built + "/lib/sandglass/sandglass-reach";
-  const Ran ran = run({"exec", "--policy", "tight", "--output", "64K", "--ro-bind", helper, "--",
-                       helper, "r17"});
+  const Ran ran = run(
+      {"exec", "--policy", "tight", "--output", "64K", "--ro-bind", helper, "--", helper, "r17"});
   CHECK(ran.code == 0);
   CHECK(ran.err.size() < 66'000);
   CHECK(contains(ran.err, "sandglass: stderr was cut at 64K of 4M (limits.output)\n"));

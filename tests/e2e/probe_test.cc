@@ -193,9 +193,9 @@ TEST_CASE("why: which layers stop it, each alone") {
 
 TEST_CASE("root of a user namespace that knows nobody else can try it too") {
   require_jails();
-  const Ran ran = run({.args = {"probe", "--policy", "tight", "--only", "f01", "--only", "k05",
-                                "--only", "p22"},
-                       .before_exec = [] { support::enter_namespaces(0); }});
+  const Ran ran = run(
+      {.args = {"probe", "--policy", "tight", "--only", "f01", "--only", "k05", "--only", "p22"},
+       .before_exec = [] { support::enter_namespaces(0); }});
   INFO(ran.err);
   CHECK(ran.code == 0);
   CHECK(contains(ran.out, "3 blocked, 0 reached, 0 inconclusive"));
@@ -265,8 +265,7 @@ TEST_CASE("what cannot be probed is refused with a way to mend it") {
                          ::setrlimit(RLIMIT_NOFILE, &files);
                        }});
   CHECK(few.code == 125);
-  CHECK(line(few) ==
-        "sandglass: only 512 files may be open, and probes need 1024: ulimit -n 1024");
+  CHECK(line(few) == "sandglass: only 512 files may be open, and probes need 1024: ulimit -n 1024");
 }
 
 TEST_CASE("the list is of what is asked for") {

@@ -1,5 +1,5 @@
-// In the place of the probes' helper: it lets itself be found like that one, carries nothing out, and
-// says nothing.
+// In the place of the probes' helper: it lets itself be found like that one, carries nothing out,
+// and says nothing.
 #include <unistd.h>
 
 #include <cstring>

@@ -110,15 +110,18 @@ TEST_CASE("JUnit: a case for each, a failure for what is wrong, well-formed") {
   CHECK(xml.ends_with("</testsuite>\n"));
 }
 
-TEST_CASE("JUnit: a probe without an answer is an error where nothing is declared, as for the exit") {
+TEST_CASE(
+    "JUnit: a probe without an answer is an error where nothing is declared, as for the exit") {
   const Report silent = report({row("f01", kI, std::nullopt), row("f02", kR, std::nullopt)});
   CHECK(exit_code(silent) == 1);
   const std::string xml = report_junit(silent);
   CHECK(contains(xml, "tests=\"2\" failures=\"0\" errors=\"1\""));
-  CHECK(contains(xml, "name=\"f01 read-by-path\">\n    <error message=\"no answer\">what &lt;came"));
+  CHECK(
+      contains(xml, "name=\"f01 read-by-path\">\n    <error message=\"no answer\">what &lt;came"));
   Report hostile = report({row("f01", kR, kB)});
   hostile.subject = "a\"<b>&\x1b[31m\xef\xbf\xbe";
-  CHECK(contains(report_junit(hostile), "name=\"sandglass probe a&quot;&lt;b&gt;&amp;\\x1b[31m\\ufffe "));
+  CHECK(contains(report_junit(hostile),
+                 "name=\"sandglass probe a&quot;&lt;b&gt;&amp;\\x1b[31m\\ufffe "));
 }
 
 TEST_CASE("a layer is named with where that is known from") {

@@ -1,5 +1,5 @@
-// What runs are made of: signals that are noted, what killed runs have left, a command from start to
-// end, and what keeps the gate shut.
+// What runs are made of: signals that are noted, what killed runs have left, a command from start
+// to end, and what keeps the gate shut.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
