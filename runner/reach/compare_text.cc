@@ -96,7 +96,7 @@ class Text {
   }
 
   std::string stopper(const Stopped& stopped) {
-    const std::string text = layers_text(stopped.layers);
+    std::string text = layers_text(stopped.layers);
     if (stopped.evidence == Evidence::kNone || stopped.evidence == Evidence::kAlone) return text;
     guessed_ = true;
     return text + " (" + std::string(evidence_text(stopped.evidence)) + ")";

@@ -43,7 +43,7 @@ const char* verdict_class(const std::optional<Row>& row) {
 }
 
 std::string stopper(const Stopped& stopped) {
-  const std::string text = layers_text(stopped.layers);
+  std::string text = layers_text(stopped.layers);
   switch (stopped.evidence) {
     case Evidence::kAlone:
       return text + (stopped.layers.size() > 1 ? " (each alone)" : "");
