@@ -49,11 +49,12 @@ std::uint32_t decode(std::string_view character) {
   return code;
 }
 
-// Controls, and characters that change the order or place of other text (UAX #9, TR #36).
+// Controls, characters that change the order or place of other text (UAX #9, TR #36), and what is
+// none at all (U+FFFE and the like, which XML has no place for).
 bool misleads(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || code == 0x61C ||
          (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF;
+         (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF || (code & 0xFFFEU) == 0xFFFE;
 }
 
 void append_escape(std::string& out, std::uint32_t code) {

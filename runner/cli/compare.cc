@@ -6,16 +6,18 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
+#include <optional>
 
 #include "policies/load.h"
 #include "runner/cli/command.h"
+#include "runner/cli/out_file.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
 #include "runner/reach/compare_json.h"
 #include "runner/reach/compare_text.h"
 #include "runner/reach/control.h"
 #include "runner/reach/html.h"
+#include "runner/reach/interrupt.h"
 #include "runner/reach/jail_subject.h"
 #include "runner/reach/static_reach.h"
 #include "runner/reach/suite.h"
@@ -147,26 +149,17 @@ reach::Stamp stamp() {
   return {SANDGLASS_VERSION, std::string(name.sysname) + " " + name.release, text.data()};
 }
 
-int write_page(const reach::Comparison& comparison, const std::string& path, Form form) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << reach::compare_html(comparison, stamp());
-  file.close();
-  if (!file) {
-    return print_error(
-        {ErrorKind::kFiles, "cannot write " + printable(path) + "; is its folder there?"}, form);
-  }
-  note("the page is " + printable(path));
-  return 0;
-}
-
-int print(const reach::Comparison& comparison, const CompareOptions& options) {
+int print(const reach::Comparison& comparison, const CompareOptions& options,
+          std::optional<OutFile>& page) {
   const Form form = options.json ? Form::kJson : Form::kText;
-  if (options.html) {
-    if (const int code = write_page(comparison, *options.html, form); code != 0) return code;
+  if (page) {
+    const auto written = page->write(reach::compare_html(comparison, stamp()));
+    if (!written) return print_error(written.error(), form);
+    note("the page is " + printable(*options.html));
   }
   if (options.json) {
     put(wire::ascii_escaped(reach::compare_json(comparison)) + "\n");
-  } else if (!options.html) {
+  } else if (!page) {
     const bool colours = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
     put(reach::compare_text(comparison, colours ? reach::Colours::kOn : reach::Colours::kOff));
   }
@@ -185,6 +178,8 @@ Result<reach::Comparison> compare_sides(const Home& home, const CompareOptions& 
   if (!sides) return tl::unexpected(sides.error());
   const auto library = policies::Library::open(home.policies);
   if (!library) return fail(ErrorKind::kPolicy, library.error().text);
+  if (const auto known = reach::are_known(options.only); !known)
+    return tl::unexpected(known.error());
   Bench bench{home, *library, options, nullptr};
   if (!options.read_only || !options.under.empty()) {
     auto outside = reach::Outside::make();
@@ -195,11 +190,13 @@ Result<reach::Comparison> compare_sides(const Home& home, const CompareOptions& 
   std::vector<Side> found;
   for (const Wanted& wanted : *sides) {
     auto surface = surface_of(bench, wanted);
+    if (reach::is_interrupted()) return reach::interrupted();
     if (!surface) return tl::unexpected(surface.error());
     found.push_back({std::move(*surface), std::nullopt});
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     auto report = report_of(bench, sides->at(i));
+    if (reach::is_interrupted()) return reach::interrupted();
     if (!report) return tl::unexpected(report.error());
     found[i].report = std::move(*report);
   }
@@ -229,9 +226,15 @@ int compare_command(const Words& words) {
   const Form form = options.json ? Form::kJson : Form::kText;
   const auto home = find_home();
   if (!home) return print_error(home.error(), form);
+  std::optional<OutFile> page;
+  if (options.html) {
+    auto opened = OutFile::open("--html", *options.html);
+    if (!opened) return print_error(opened.error(), form);
+    page.emplace(std::move(*opened));
+  }
   const auto comparison = compare_sides(*home, options);
   if (!comparison) return print_error(comparison.error(), form);
-  return print(*comparison, options);
+  return print(*comparison, options, page);
 }
 
 }  // namespace runner::cli

@@ -3,15 +3,15 @@
 // we failed.
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
-#include <fstream>
+#include <optional>
 
 #include "policies/load.h"
 #include "runner/cli/command.h"
+#include "runner/cli/out_file.h"
 #include "runner/cli/paint.h"
 #include "runner/cli/parser.h"
 #include "runner/cli/print.h"
+#include "runner/http/tokens.h"
 #include "runner/reach/door.h"
 #include "runner/reach/jail_subject.h"
 #include "runner/reach/suite.h"
@@ -22,18 +22,6 @@ namespace runner::cli {
 namespace {
 
 using namespace runner::reach;
-
-std::atomic<bool> stopped{false};
-
-void stop(int /*signal*/) { stopped = true; }
-
-// The suite ends what it has begun, takes everything away, and says that it was interrupted.
-void mind_signals() {
-  struct sigaction action {};
-  action.sa_handler = stop;
-  action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-}
 
 struct Options {
   std::optional<std::string> policy;
@@ -59,20 +47,13 @@ void progress(std::size_t done, std::size_t total) {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-void list_some(std::span<const Probe> probes) {
+void list_one(const Probe& probe) {
   const Paint paint;
-  for (const Probe& probe : probes)
-    put(paint.bold(std::string(probe.id)) + "  " + std::string(probe.name) + ": it " +
-        std::string(probe.tries) +
-        paint.dim("  [" + std::string(category_text(probe.category)) + "; " +
-                  std::string(probe.source) + "]") +
-        "\n");
-}
-
-int list_probes() {
-  list_some(catalogue());
-  list_some(server_catalogue());
-  return 0;
+  put(paint.bold(std::string(probe.id)) + "  " + std::string(probe.name) + ": it " +
+      std::string(probe.tries) +
+      paint.dim("  [" + std::string(category_text(probe.category)) + "; " +
+                std::string(probe.source) + "]") +
+      "\n");
 }
 
 Result<Report> probe_server(const Options& options) {
@@ -85,9 +66,9 @@ Result<Report> probe_server(const Options& options) {
         ErrorKind::kUsage,
         "--server tries a server's door: --policy, --mode, --why and --category go without");
   if (options.token_file) {
-    auto tokens = read_tokens(*options.token_file);
+    const auto tokens = http::Tokens::read(*options.token_file);
     if (!tokens) return tl::unexpected(tokens.error());
-    door.tokens = std::move(*tokens);
+    door.tokens = tokens->words();
   }
   return run_door_suite(door);
 }
@@ -96,7 +77,6 @@ Result<SuiteOptions> suite_options(const Options& options) {
   SuiteOptions suite;
   suite.only = options.only;
   suite.whys = options.why ? Whys::kYes : Whys::kNo;
-  suite.stop = &stopped;
   if (::isatty(STDERR_FILENO) == 1) suite.progress = progress;
   for (const std::string& word : options.categories) {
     const auto category = category_of(word);
@@ -113,6 +93,30 @@ Result<SuiteOptions> suite_options(const Options& options) {
   return suite;
 }
 
+int list_probes(const Options& options) {
+  const auto suite = suite_options(options);
+  if (!suite) return print_error(suite.error(), options.form());
+  if (options.json || options.junit || options.why || options.policy || options.mode ||
+      options.token_file)
+    return print_error({ErrorKind::kUsage,
+                        "--list runs nothing: it goes with --only, --category and --server",
+                        {}},
+                       options.form());
+  std::size_t listed = 0;
+  const auto list = [&](std::span<const Probe> probes) {
+    for (const Probe& probe : probes) {
+      if (!suite->wants(probe)) continue;
+      list_one(probe);
+      ++listed;
+    }
+  };
+  if (!options.server) list(catalogue());
+  list(server_catalogue());
+  if (listed > 0) return 0;
+  return print_error({ErrorKind::kUsage, "no probe is of that id, name or category", {}},
+                     options.form());
+}
+
 Result<Report> probe_policy(const Home& home, const policies::Library& library,
                             const Options& options) {
   const auto suite = suite_options(options);
@@ -120,7 +124,6 @@ Result<Report> probe_policy(const Home& home, const policies::Library& library,
   const std::string mode = options.mode.value_or("exec");
   if (mode != "exec" && mode != "join")
     return fail(ErrorKind::kUsage, "--mode " + printable(mode) + ": give exec or join");
-  mind_signals();  // before there is anything to take away
   const auto outside = Outside::make();
   if (!outside) return tl::unexpected(outside.error());
   const auto plans = prepare_plans(home, library, options.policy.value_or("standard"), **outside);
@@ -140,26 +143,18 @@ Result<Report> probe_policy(const Home& home, const policies::Library& library,
   return report;
 }
 
-Result<void> write_junit(const std::string& path, const Report& report) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << report_junit(report);
-  file.flush();
-  if (file) return {};
-  return fail(ErrorKind::kFiles, "--junit " + printable(path) + ": it cannot be written");
-}
-
-// Returns the exit code.
-int tell(const Result<Report>& report, const Options& options) {
+// Returns the exit code. A report is told, whatever becomes of the file.
+int tell(const Result<Report>& report, const Options& options, std::optional<OutFile>& junit) {
   if (!report) return print_error(report.error(), options.form());
-  if (options.junit)
-    if (const auto written = write_junit(*options.junit, *report); !written)
-      return print_error(written.error(), options.form());
   if (options.json) {
     put(wire::ascii_escaped(report_json(*report)) + "\n");
   } else {
     const bool colours = ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
     put(report_text(*report, colours ? Colours::kOn : Colours::kOff));
   }
+  if (junit)
+    if (const auto written = junit->write(report_junit(*report)); !written)
+      return print_error(written.error());
   return reach::exit_code(*report);
 }
 
@@ -190,16 +185,22 @@ int probe_command(const Words& words) {
   if (words.program)
     return print_error({ErrorKind::kUsage, "probe takes no command; leave out --", {}},
                        options.form());
-  if (options.list) return list_probes();
-  if (options.server) return tell(probe_server(options), options);
-  if (options.token_file)
+  if (options.list) return list_probes(options);
+  if (options.token_file && !options.server)
     return print_error({ErrorKind::kUsage, "--token-file goes with --server", {}}, options.form());
+  std::optional<OutFile> junit;
+  if (options.junit) {
+    auto opened = OutFile::open("--junit", *options.junit);
+    if (!opened) return print_error(opened.error(), options.form());
+    junit.emplace(std::move(*opened));
+  }
+  if (options.server) return tell(probe_server(options), options, junit);
   const auto home = find_home();
   if (!home) return print_error(home.error(), options.form());
   const auto library = policies::Library::open(home->policies);
   if (!library)
     return print_error({ErrorKind::kPolicy, library.error().text, std::nullopt}, options.form());
-  return tell(probe_policy(*home, *library, options), options);
+  return tell(probe_policy(*home, *library, options), options, junit);
 }
 
 }  // namespace runner::cli

@@ -17,6 +17,7 @@
 #include "runner/http/server.h"
 #include "runner/metrics.h"
 #include "runner/reach/gate.h"
+#include "runner/reach/interrupt.h"
 #include "runner/service_factory.h"
 #include "runner/session/home.h"
 #include "runner/text.h"
@@ -108,7 +109,7 @@ Result<void> prove(const http::Address& address, const ServeOptions& options, co
   if (std::find(names.begin(), names.end(), options.policy_name()) == names.end()) {
     names.push_back(options.policy_name());
   }
-  return reach::prove(home, library, names, [](const reach::Report& report) {
+  auto proven = reach::prove(home, library, names, [](const reach::Report& report) {
     const reach::Counts counts = reach::count(report);
     note("tried the policy " + printable(report.subject) + ": " + std::to_string(counts.blocked) +
          " probes blocked, " + std::to_string(counts.reached) + " reached" +
@@ -116,6 +117,9 @@ Result<void> prove(const http::Address& address, const ServeOptions& options, co
               ? ""
               : ", " + std::to_string(counts.inconclusive) + " without an answer"));
   });
+  // However late it came, whoever asked us to end is not to be served.
+  if (proven && reach::is_interrupted()) return reach::interrupted();
+  return proven;
 }
 
 int run(const http::Address& address, http::ServerOptions server_options,
@@ -182,7 +186,8 @@ int serve_command(const Words& words) {
   auto server_options_or = server_options(options, *policies);
   if (!server_options_or) return print_error(server_options_or.error());
   if (auto proven = prove(*address, options, *home, *library); !proven) {
-    proven.error().text += "; --serve-unproven serves all the same";
+    if (proven.error().kind == ErrorKind::kHost)
+      proven.error().text += "; --serve-unproven serves all the same";
     return print_error(proven.error());
   }
   // A client that has gone must not end the server.

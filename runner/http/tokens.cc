@@ -111,6 +111,13 @@ Result<Tokens> Tokens::read(const std::string& path) {
   }
 }
 
+std::vector<std::string> Tokens::words() const {
+  std::vector<std::string> words;
+  words.reserve(entries_.size());
+  for (const Entry& entry : entries_) words.push_back(entry.token);
+  return words;
+}
+
 std::optional<Tenant> Tokens::tenant_of(std::string_view authorization) const {
   constexpr std::string_view kScheme = "bearer ";
   std::string scheme(authorization.substr(0, kScheme.size()));

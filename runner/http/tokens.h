@@ -29,6 +29,9 @@ class Tokens {
 
   [[nodiscard]] bool are_required() const { return !entries_.empty(); }
 
+  // The tokens themselves, in the file's order: for a client of our own.
+  [[nodiscard]] std::vector<std::string> words() const;
+
   // From an Authorization header. The time taken depends on the lengths and number of tokens and
   // not on how much of one was guessed. nullopt: nobody we know.
   [[nodiscard]] std::optional<Tenant> tenant_of(std::string_view authorization) const;

@@ -22,16 +22,7 @@ std::optional<bool> is_reached(const std::optional<Row>& row) {
   return row->got.verdict == Verdict::kReached;
 }
 
-Stopped stopped(const std::optional<Row>& row) {
-  if (!row || row->got.verdict != Verdict::kBlocked) return {};
-  if (row->why) return {row->why->stopped_by, Evidence::kAlone};
-  if (!row->seen.empty()) return {row->seen, Evidence::kSeen};
-  // The catalogue's layer is the one of Sandglass's own policies: of no other sandbox.
-  if (row->expected && row->probe->stopped_by != Layer::kNone) {
-    return {{row->probe->stopped_by}, Evidence::kExpected};
-  }
-  return {};
-}
+Stopped stopped_of(const std::optional<Row>& row) { return row ? stopped(*row) : Stopped{}; }
 
 std::vector<ProbePair> pair_probes(const Side& a, const Side& b) {
   std::map<const Probe*, std::pair<std::optional<Row>, std::optional<Row>>> rows;
@@ -54,8 +45,8 @@ std::vector<ProbePair> pair_probes(const Side& a, const Side& b) {
     ProbePair pair;
     pair.probe = probe;
     pair.standing = standing_of(is_reached(both.first), is_reached(both.second));
-    pair.stopped_a = stopped(both.first);
-    pair.stopped_b = stopped(both.second);
+    pair.stopped_a = stopped_of(both.first);
+    pair.stopped_b = stopped_of(both.second);
     pair.a = std::move(both.first);
     pair.b = std::move(both.second);
     pairs.push_back(std::move(pair));
@@ -133,20 +124,6 @@ std::string_view standing_text(Standing standing) noexcept {
       break;
   }
   return "unclear";
-}
-
-std::string_view evidence_text(Evidence evidence) noexcept {
-  switch (evidence) {
-    case Evidence::kNone:
-      return "";
-    case Evidence::kAlone:
-      return "alone";
-    case Evidence::kSeen:
-      return "seen";
-    case Evidence::kExpected:
-      break;
-  }
-  return "expected";
 }
 
 std::vector<std::string> groups_of(const std::vector<CallPair>& calls) {

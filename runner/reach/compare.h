@@ -25,16 +25,6 @@ struct CallPair {
   Standing standing = Standing::kNeither;
 };
 
-// Where the layers come from that are said to have stopped a probe. Alone: each was tried alone
-// (--why). Seen: the sandbox saw it refuse. Expected: by the catalogue, which knows Sandglass's own
-// layers only.
-enum class Evidence { kNone, kAlone, kSeen, kExpected };
-
-struct Stopped {
-  std::vector<Layer> layers;
-  Evidence evidence = Evidence::kNone;
-};
-
 struct ProbePair {
   const Probe* probe = nullptr;
   std::optional<Row> a;  // absent: this side cannot run it
@@ -68,7 +58,6 @@ Tally tally(const std::vector<CallPair>& calls);
 Tally tally(const std::vector<ProbePair>& probes);
 
 std::string_view standing_text(Standing standing) noexcept;  // "neither", "only_a", ...
-std::string_view evidence_text(Evidence evidence) noexcept;  // "", "alone", "seen", "expected"
 
 // The groups of the calls, each once, in the order of syscalls.toml; "in no set" last.
 std::vector<std::string> groups_of(const std::vector<CallPair>& calls);

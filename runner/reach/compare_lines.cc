@@ -10,7 +10,7 @@ namespace {
 
 std::string joined(const std::vector<std::string>& words, const char* none) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + printable(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text.empty() ? none : text;
 }
 

@@ -48,8 +48,12 @@ class Text {
     probes(Standing::kOnlyB, "stopped by " + a_ + ", reached in " + b_);
     probes(Standing::kOnlyA, "reached in " + a_ + ", stopped by " + b_);
     probes(Standing::kUnclear, "without an answer on one side");
-    if (expected_) {
-      out_ += "? is the layer that the catalogue expects; --why tries each layer alone\n\n";
+    if (guessed_) {
+      out_ += wrapped(
+                  "(seen): this layer refused something of the probe's; (expected): the "
+                  "catalogue's word; --why tries each layer alone",
+                  "") +
+              "\n\n";
     }
     calls(Standing::kOnlyB, "system calls that only " + b_ + " leaves open");
     calls(Standing::kOnlyA, "system calls that only " + a_ + " leaves open");
@@ -92,12 +96,19 @@ class Text {
   }
 
   std::string stopper(const Stopped& stopped) {
-    std::string text;
-    expected_ = expected_ || stopped.evidence == Evidence::kExpected;
-    for (const Layer layer : stopped.layers) {
-      text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
+    std::string text = layers_text(stopped.layers);
+    if (stopped.evidence == Evidence::kNone || stopped.evidence == Evidence::kAlone) return text;
+    guessed_ = true;
+    return text + " (" + std::string(evidence_text(stopped.evidence)) + ")";
+  }
+
+  // Of the first side that gave no answer.
+  [[nodiscard]] std::string why_unclear(const ProbePair& pair) const {
+    for (const auto& [who, row] : {std::pair(a_, &pair.a), std::pair(b_, &pair.b)}) {
+      if (!*row) return "not run in " + who;
+      if ((*row)->got.verdict == Verdict::kInconclusive) return (*row)->got.detail;
     }
-    return text.empty() ? text : text + (stopped.evidence == Evidence::kExpected ? " ?" : "");
+    return "";
   }
 
   void probes(Standing standing, const std::string& title) {
@@ -114,7 +125,7 @@ class Text {
       last = &p.category;
       const Stopped& by = standing == Standing::kOnlyA ? pair.stopped_b : pair.stopped_a;
       list += "    " + padded(std::string(p.id), 6) + padded(std::string(p.name), 36) +
-              stopper(by) + "\n";
+              (standing == Standing::kUnclear ? why_unclear(pair) : stopper(by)) + "\n";
     }
     if (found == 0) return;
     out_ += bold(title + ": " + std::to_string(found)) + "\n" + list + "\n";
@@ -145,8 +156,9 @@ class Text {
   void lines(const std::string& title, const std::vector<Line>& all) {
     std::string saved = std::move(out_);
     out_.clear();
-    for (const Line& line : all) {
-      if (!line.differs()) continue;
+    for (const Line& raw : all) {
+      if (!raw.differs()) continue;
+      const Line line{printable(raw.name), printable(raw.a), printable(raw.b)};
       if (line.a.size() < 24) {
         row(line.name, line.a, line.b);
       } else {
@@ -165,7 +177,7 @@ class Text {
   std::string a_;
   std::string b_;
   std::string out_;
-  bool expected_ = false;  // something was shown that was not found out
+  bool guessed_ = false;  // a layer was named that was not tried alone
 };
 
 std::string counted(std::size_t n, const char* thing) {

@@ -13,6 +13,7 @@
 #include <chrono>
 
 #include "runner/reach/fetch.h"
+#include "runner/reach/interrupt.h"
 
 extern char** environ;
 
@@ -149,11 +150,11 @@ void read_both(Streams& streams, Answer& answer) {
   const auto until = Clock::now() + kPatience;
   while (streams.out.read.valid() || streams.err.read.valid()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-    if (left.count() <= 0) return;
+    if (left.count() <= 0 || is_interrupted()) return;
     std::array<pollfd, 2> wait{pollfd{streams.out.read.get(), POLLIN, 0},
                                pollfd{streams.err.read.get(), POLLIN, 0}};
-    if (::poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
-      return;
+    const auto glance = static_cast<int>(std::min(left, kGlance).count());
+    if (::poll(wait.data(), wait.size(), glance) < 0 && errno != EINTR) return;
     if (wait[0].revents != 0 && !take(streams.out.read, answer.out)) streams.out.read.reset();
     if (wait[1].revents != 0 && !take(streams.err.read, answer.err)) streams.err.read.reset();
   }
@@ -164,7 +165,7 @@ void finish(pid_t pid, Answer& answer) {
   const auto until = Clock::now() + std::chrono::seconds(2);
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-         info.si_pid == 0 && Clock::now() < until)
+         info.si_pid == 0 && Clock::now() < until && !is_interrupted())
     ::usleep(2000);
   ::kill(-pid, SIGKILL);
   while (::waitpid(pid, &answer.wait_status, 0) < 0 && errno == EINTR) {
@@ -174,12 +175,6 @@ void finish(pid_t pid, Answer& answer) {
     const int signal = WTERMSIG(answer.wait_status);
     if (signal == SIGXCPU || signal == SIGXFSZ) answer.ended_by = Layer::kRlimit;
   }
-}
-
-Answer failed(Error error) {
-  Answer answer;
-  answer.error = std::move(error);
-  return answer;
 }
 
 }  // namespace

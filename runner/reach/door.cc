@@ -9,12 +9,14 @@
 #include <thread>
 
 #include "runner/reach/door_probe.h"
+#include "runner/reach/stale.h"
 #include "runner/text.h"
 
 namespace runner::reach {
 namespace {
 
-constexpr int kPatience = 30;  // tenths of a second
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::string_view kPrefix = "sandglass-door-";
 
 std::string random_word() {
   std::random_device device;
@@ -36,10 +38,26 @@ std::vector<const DoorProbe*> all_doors() {
   return all;
 }
 
-bool is_wanted(const Probe& probe, const std::vector<std::string>& only) {
-  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& word) {
-           return word == probe.id || word == probe.name;
-         });
+bool is_named(const Probe& probe, const std::string& word) {
+  return word == probe.id || word == probe.name;
+}
+
+// In the order of the catalogue. kUsage: a word that names none.
+Result<std::vector<const DoorProbe*>> chosen(const std::vector<std::string>& only) {
+  const std::vector<const DoorProbe*> all = all_doors();
+  for (const std::string& word : only)
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const DoorProbe* one) { return is_named(one->probe, word); }))
+      return fail(ErrorKind::kUsage, "no probe " + printable(word) +
+                                         " of the door; sandglass probe --list --category door "
+                                         "names them");
+  std::vector<const DoorProbe*> wanted;
+  for (const DoorProbe* one : all)
+    if (only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& word) {
+          return is_named(one->probe, word);
+        }))
+      wanted.push_back(one);
+  return wanted;
 }
 
 std::size_t needed(Clients clients) {
@@ -63,10 +81,11 @@ Row row_of(const DoorProbe& probe, Door& door) {
 // A server that refuses everything would pass for a safe one: honest work first. The text says what
 // does not work; empty: nothing.
 std::string refuses_honest_work(Door& door) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   std::string id = door.container();
   // A server that has just been started may still be busy with its first jails (503).
-  for (int i = 0; i < kPatience && id.empty(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  while (id.empty() && std::chrono::steady_clock::now() < until && !is_interrupted()) {
+    std::this_thread::sleep_for(kGlance);
     id = door.container();
   }
   if (id.empty()) return "it makes no container";
@@ -110,17 +129,19 @@ std::string quoted(const std::string& text) {
 
 Door::Door(DoorAddress address, std::vector<std::string> tokens)
     : address_(std::move(address)), tokens_(std::move(tokens)), canary_("CANARY-" + random_word()) {
-  // The number tells whose it is, should it ever be left.
-  std::string path = "/tmp/sandglass-door-" + std::to_string(::getpid()) + "-XXXXXX";
+  (void)sweep_stale("/tmp", kPrefix);
+  std::string path = "/tmp/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
   const jail::Fd fd(::mkstemp(path.data()));
   if (!fd.valid()) return;  // then only the host's own files can tell
   canary_path_ = path;
+  held_ = hold(path);
   // For a server of another user to be tempted.
   (void)::fchmod(fd.get(), 0644);
   std::ofstream(path) << canary_ << '\n';
 }
 
 Door::~Door() {
+  forget_interrupt();
   for (const std::string& id : containers_) {
     (void)ask({.method = "DELETE", .target = "/v1/containers/" + id});
   }
@@ -190,36 +211,20 @@ std::span<const Probe> server_catalogue() {
   return all;
 }
 
-Result<std::vector<std::string>> read_tokens(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return fail(ErrorKind::kFiles, "cannot read the token file " + printable(path));
-  std::vector<std::string> tokens;
-  std::string line;
-  while (std::getline(file, line)) {
-    std::erase_if(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-    if (line.empty() || line.starts_with('#')) continue;
-    const std::size_t colon = line.find(':');
-    tokens.push_back(colon == std::string::npos ? line : line.substr(colon + 1));
-  }
-  if (tokens.empty()) return fail(ErrorKind::kUsage, printable(path) + " holds no token");
-  return tokens;
-}
-
 Result<Report> run_door_suite(const DoorOptions& options) {
   const auto address = parse_door(options.url);
   if (!address) return tl::unexpected(address.error());
-  std::vector<const DoorProbe*> wanted;
-  for (const DoorProbe* probe : all_doors()) {
-    if (is_wanted(probe->probe, options.only)) wanted.push_back(probe);
-  }
-  if (wanted.empty()) return fail(ErrorKind::kUsage, "no probe of the door has such an id");
+  const auto wanted = chosen(options.only);
+  if (!wanted) return tl::unexpected(wanted.error());
   if (auto first = Connection::open(*address); !first) {
     return fail(first.error().kind, options.url + ": " + first.error().text);
   }
   const auto start = std::chrono::steady_clock::now();
   Report report{options.url, "door", {}, {}, {}};
   Door door(*address, options.tokens);
-  if (const std::string wrong = refuses_honest_work(door); !wrong.empty()) {
+  const std::string wrong = refuses_honest_work(door);
+  if (is_interrupted()) return interrupted();
+  if (!wrong.empty()) {
     return fail(ErrorKind::kHost, options.url + ": " + wrong +
                                       ", so that probes would prove nothing; is the token file "
                                       "the server's?");
@@ -230,7 +235,8 @@ Result<Report> run_door_suite(const DoorOptions& options) {
     list += (list.empty() ? "" : ", ") + std::string(probe.probe.name);
   };
   std::size_t done = 0;
-  for (const DoorProbe* probe : wanted) {
+  for (const DoorProbe* probe : *wanted) {
+    if (is_interrupted()) return interrupted();
     if (needed(probe->clients) > options.tokens.size()) {
       add(without_clients, *probe);
     } else if (probe->where == Where::kLoopback && !is_loopback(*address)) {
@@ -238,7 +244,7 @@ Result<Report> run_door_suite(const DoorOptions& options) {
     } else {
       report.rows.push_back(row_of(*probe, door));
     }
-    if (options.progress) options.progress(++done, wanted.size());
+    if (options.progress) options.progress(++done, wanted->size());
   }
   if (!without_clients.empty()) {
     report.notes.push_back("not tried, for want of a token file with two clients: " +

@@ -23,13 +23,9 @@ struct DoorOptions {
 // The doors' part of the catalogue: category door, by door, expected blocked everywhere.
 std::span<const Probe> server_catalogue();
 
-// The tokens of a file for `serve --token-file`: the part after the colon of each line, in order.
-// kFiles: it cannot be read; kUsage: it holds none.
-Result<std::vector<std::string>> read_tokens(const std::string& path);
-
 // Runs them one after another; takes its containers away again. One thread; some twenty seconds at
-// most where the server is healthy. kUsage: a bad URL, an unknown id. kHost: nobody answers
-// there, or honest requests are refused as well.
+// most where the server is healthy. kUsage: a bad URL, an unknown id, interrupted (interrupt.h).
+// kHost: nobody answers there, or honest requests are refused as well.
 Result<Report> run_door_suite(const DoorOptions& options);
 
 }  // namespace runner::reach

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "jail/error.h"
+#include "runner/reach/interrupt.h"
 
 namespace runner::reach {
 namespace {
@@ -29,15 +30,44 @@ tl::unexpected<Error> bad_url(const std::string& url) {
                                      "http://[::1]:8611 or unix:PATH (plain HTTP, a numeric host)");
 }
 
-// A socket connected by `address`; waits as connect(2) does.
-Result<jail::Fd> connected(const sockaddr* address, socklen_t size) {
-  jail::Fd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return fail(ErrorKind::kHost, "socket: " + jail::errno_name(errno));
-  if (::connect(fd.get(), address, size) != 0) {
-    return fail(ErrorKind::kHost, "nobody answers there (" + jail::errno_name(errno) +
-                                      "); start it with sandglass serve");
+using Clock = std::chrono::steady_clock;
+
+// False: by the deadline, or until we are told to end, there was none.
+bool wait_for(int fd, short events, Clock::time_point deadline) {
+  while (!is_interrupted()) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto glance = std::clamp(left, std::chrono::milliseconds(0), kGlance);
+    pollfd one{fd, events, 0};
+    const int n = ::poll(&one, 1, static_cast<int>(glance.count()));
+    if (n > 0) return true;
+    if (left.count() <= 0 || (n < 0 && errno != EINTR)) return false;
   }
-  return fd;
+  return false;
+}
+
+// The errno of connect(2): a queue of a unix socket that is full says EAGAIN at once.
+int connect_error(const jail::Fd& fd, const sockaddr* address, socklen_t size) {
+  constexpr std::chrono::seconds kPatience{10};
+  if (::connect(fd.get(), address, size) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!wait_for(fd.get(), POLLOUT, Clock::now() + kPatience)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof error;
+  return ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+Result<jail::Fd> connected(const sockaddr* address, socklen_t size) {
+  jail::Fd fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return fail(ErrorKind::kHost, "socket: " + jail::errno_name(errno));
+  int error = connect_error(fd, address, size);
+  for (int i = 0; i < 100 && error == EAGAIN && !is_interrupted(); ++i) {
+    (void)::poll(nullptr, 0, 10);
+    error = connect_error(fd, address, size);
+  }
+  if (error == 0) return fd;
+  return fail(ErrorKind::kHost, "nobody answers there (" + jail::errno_name(error) +
+                                    "); start it with sandglass serve");
 }
 
 std::string unchunked(std::string_view body) {
@@ -122,16 +152,9 @@ void Connection::set_deadline(std::chrono::milliseconds from_now) {
 }
 
 bool Connection::wait(short events) {
-  while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline_ - std::chrono::steady_clock::now());
-    pollfd one{socket_.get(), events, 0};
-    const int n = ::poll(&one, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
-    if (n > 0) return true;
-    if (n < 0 && errno == EINTR) continue;
-    late_ = true;
-    return false;
-  }
+  const bool ready = wait_for(socket_.get(), events, deadline_);
+  late_ = late_ || !ready;
+  return ready;
 }
 
 bool Connection::send(std::string_view bytes) {
@@ -150,6 +173,7 @@ bool Connection::read_some(std::string& into) {
   if (!wait(POLLIN)) return false;
   std::array<char, 65536> buffer{};
   const ssize_t n = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (n <= 0) return false;
   into.append(buffer.data(), static_cast<std::size_t>(n));
   return true;

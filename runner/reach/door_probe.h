@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runner/reach/door_client.h"
+#include "runner/reach/interrupt.h"
 #include "runner/reach/probe.h"
 
 namespace runner::reach {
@@ -54,8 +55,10 @@ class Door {
   DoorAddress address_;
   std::vector<std::string> tokens_;
   std::vector<std::string> containers_;
+  Interrupt interrupt_;  // containers are to be deleted
   std::string canary_path_;
   std::string canary_;
+  jail::Fd held_;  // the canary's file
 };
 
 // How many clients a probe needs the tokens of.

@@ -46,7 +46,9 @@ Answer answer_from(const jail::Ended& ended, const jail::Hello& hello) {
   answer.exited = ended.exited;
   answer.wait_status = ended.wait_status;
   answer.ended_by = ended_by(ended, hello);
-  if (ended.denied_total > 0) answer.refused_by.push_back(Layer::kSeccomp);
+  const bool killed = ended.exited && WIFSIGNALED(ended.wait_status);
+  const bool by_filter = killed && WTERMSIG(ended.wait_status) == SIGSYS;
+  if (ended.denied_total > 0 || by_filter) answer.refused_by.push_back(Layer::kSeccomp);
   if (ended.process_limit_hits > 0) answer.refused_by.push_back(of(hello.processes));
   return answer;
 }

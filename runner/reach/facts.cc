@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "runner/reach/acts.h"
-#include "runner/text.h"
 
 namespace runner::reach {
 namespace {
@@ -59,7 +58,7 @@ constexpr std::array kCapabilities{"chown",
 
 std::string capability(int number) {
   const auto index = static_cast<std::size_t>(number);
-  return index < kCapabilities.size() ? kCapabilities[index] : std::to_string(number);
+  return index < kCapabilities.size() ? kCapabilities[index] : "number " + std::to_string(number);
 }
 
 using Words = std::vector<std::string>;
@@ -74,7 +73,7 @@ Facts parse(std::string_view text) {
     std::string key;
     if (!(words >> key)) continue;
     Words rest;
-    for (std::string word; words >> word;) rest.push_back(printable(word));
+    for (std::string word; words >> word;) rest.push_back(std::move(word));
     facts.emplace(std::move(key), std::move(rest));
   }
   return facts;
@@ -213,7 +212,14 @@ void add_limits(Surface& surface, const Facts& inside, const Facts& outside) {
     std::uint64_t value = 0;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     Limit limit{it->second[0], std::nullopt, unit->second.first, "each process"};
-    if (parsed.ec == std::errc()) limit.value = value * unit->second.second;
+    // Other words than the helper's are no fact.
+    constexpr std::uint64_t kMost = 1ULL << 62U;
+    if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
+      if (value > kMost / unit->second.second) continue;
+      limit.value = value * unit->second.second;
+    } else if (text != "unlimited") {
+      continue;
+    }
     surface.limits.push_back(std::move(limit));
   }
 }

@@ -65,6 +65,18 @@ std::vector<const Row*> holes(const Report& report, Policy policy) {
   return found;
 }
 
+std::vector<const Row*> unanswered(const Report& report) {
+  std::vector<const Row*> found;
+  std::size_t impossible = 0;
+  for (const Row& row : report.rows) {
+    impossible += row.got.impossible ? 1U : 0U;
+    if (row.got.verdict == Verdict::kInconclusive) found.push_back(&row);
+  }
+  // What the others say then, such as that a spawner has given up, comes of that.
+  if (impossible > 0 && found.size() == report.rows.size()) return {};
+  return found;
+}
+
 Result<void> prove(const Home& home, const policies::Library& library,
                    const std::vector<std::string>& policies,
                    const std::function<void(const Report&)>& tell) {
@@ -78,7 +90,14 @@ Result<void> prove(const Home& home, const policies::Library& library,
     tell(**report);
     const bool ours = std::find(shipped.begin(), shipped.end(), name) != shipped.end();
     const auto open = holes(**report, ours ? Policy::kShipped : Policy::kOwn);
-    if (open.empty()) continue;
+    const auto mute = unanswered(**report);
+    if (open.empty() && mute.empty()) continue;
+    if (open.empty())
+      return fail(ErrorKind::kHost,
+                  "under the policy " + printable(name) +
+                      " these probes gave no answer on this host: " + named(mute) + ": " +
+                      mute.front()->got.detail + "; sandglass probe --policy " + printable(name) +
+                      " says more");
     return fail(ErrorKind::kHost,
                 "under the policy " + printable(name) +
                     " code reached what must be blocked on this host: " + named(open) +

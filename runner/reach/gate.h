@@ -15,7 +15,8 @@ namespace runner::reach {
 // Tries in each policy's jails what can be tried within seconds: the helper's probes that fill
 // nothing and wait for nothing. `policies`: names or paths; those that start no process are left
 // out. `tell` is told of each report. The error (kHost) names what was reached that must be
-// blocked, and how to see more of it; or says why no probe could be run.
+// blocked or gave no answer, and how to see more of it; or says why no probe could be run.
+// kUsage: interrupted (interrupt.h).
 // Before other threads are started (outside.h).
 Result<void> prove(const Home& home, const policies::Library& library,
                    const std::vector<std::string>& policies,
@@ -26,5 +27,8 @@ enum class Policy { kShipped, kOwn };
 // What keeps the gate shut: reached, where the shipped policy of that name blocks it; under a
 // policy of the operator's own, where no shipped policy lets it through.
 std::vector<const Row*> holes(const Report& report, Policy policy);
+// And this, under any: who did not answer has not been stopped. Where this host cannot make the
+// policy's jails at all, no code will run in them either.
+std::vector<const Row*> unanswered(const Report& report);
 
 }  // namespace runner::reach

@@ -63,9 +63,10 @@ std::string probes(const Comparison& c) {
                  "in one and are stopped in the other are large.",
                  html::legend(c, tally(c.probes)) + html::probe_maps(c)) +
          section("What stops them",
-                 "A probe that several layers stop counts under each. &ldquo;Expected&rdquo; in "
-                 "the list of probes below: the catalogue&rsquo;s word, not found out by lifting "
-                 "layers.",
+                 "A probe that several layers stop counts under each. In the list of probes below, "
+                 "&ldquo;seen&rdquo;: this layer refused something of the probe&rsquo;s; "
+                 "&ldquo;expected&rdquo;: the catalogue&rsquo;s word, not found out by trying each "
+                 "layer alone.",
                  html::layer_matrix(c, Standing::kOnlyB) + html::layer_matrix(c, Standing::kOnlyA));
 }
 

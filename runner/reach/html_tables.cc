@@ -42,17 +42,14 @@ const char* verdict_class(const std::optional<Row>& row) {
   return "none";
 }
 
-std::string layers_text(const Stopped& stopped) {
-  std::string text;
-  for (const Layer layer : stopped.layers) {
-    text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
-  }
+std::string stopper(const Stopped& stopped) {
+  std::string text = layers_text(stopped.layers);
   switch (stopped.evidence) {
     case Evidence::kAlone:
       return text + (stopped.layers.size() > 1 ? " (each alone)" : "");
-    case Evidence::kExpected:
-      return text + " (expected)";
     case Evidence::kSeen:
+    case Evidence::kExpected:
+      return text + " (" + std::string(evidence_text(stopped.evidence)) + ")";
     case Evidence::kNone:
       break;
   }
@@ -64,7 +61,7 @@ std::string verdict_cell(const std::optional<Row>& row, const Stopped& stopped) 
   if (row) text = std::string(verdict_text(row->got.verdict));
   std::string cell =
       std::string("<td class=\"") + verdict_class(row) + "\"><strong>" + text + "</strong>";
-  if (const std::string by = layers_text(stopped); !by.empty()) {
+  if (const std::string by = stopper(stopped); !by.empty()) {
     cell += "<span class=\"by\">by " + escaped(by) + "</span>";
   }
   if (row && !row->got.detail.empty()) {

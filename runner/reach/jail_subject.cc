@@ -3,20 +3,16 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <csignal>
 #include <future>
-#include <thread>
 #include <utility>
 
 #include "jail/client.h"
 #include "runner/reach/evidence.h"
 #include "runner/reach/fetch.h"
+#include "runner/reach/spawner_subject.h"
 #include "runner/session/content.h"
 #include "runner/session/execution.h"
-#include "runner/session/launcher.h"
 
 namespace runner::reach {
 namespace {
@@ -66,39 +62,16 @@ std::string ancestor(const policies::Library& library, const std::string& word,
   return parent;
 }
 
-class JailSubject final : public Subject {
+class JailSubject final : public SpawnerSubject {
  public:
   JailSubject(const Home& home, const policies::Library& library, const JailPlans& plans)
-      : home_(home), library_(library), plans_(plans) {}
+      : SpawnerSubject(home, plans, "exec"), library_(library) {}
 
-  ~JailSubject() override {
-    io_.stop();
-    if (thread_.joinable()) thread_.join();
-    launcher_.close();
-    launcher_.shutdown();
-  }
+  ~JailSubject() override { end_loop(); }
   JailSubject(const JailSubject&) = delete;
   JailSubject& operator=(const JailSubject&) = delete;
   JailSubject(JailSubject&&) = delete;
   JailSubject& operator=(JailSubject&&) = delete;
-
-  Result<void> start() {
-    if (auto started = launcher_.start(home_.spawner); !started) return started;
-    (void)std::signal(SIGPIPE, SIG_IGN);  // after it, as in OneShot
-    thread_ = std::thread([this] { io_.run(); });
-    return {};
-  }
-
-  std::string name() const override { return plans_.full.policy.name; }
-  std::string mode() const override { return "exec"; }
-  std::string helper(const Outside& /*outside*/) const override { return kHelperInside; }
-  bool can_run(const Probe& probe) const override {
-    if (probe.by == By::kDoor) return false;
-    return probe.by != By::kPython || plans_.full.policy.interpreters.contains("python");
-  }
-  std::optional<Verdict> expected(const Probe& probe) const override {
-    return plans_.expected(probe, mode(), launcher_.hello().value_or(jail::Hello{}).memory);
-  }
 
   Answer run(const Attempt& attempt) override {
     if (attempt.probe->by == By::kPython) return run_python(attempt);
@@ -109,12 +82,6 @@ class JailSubject final : public Subject {
   }
 
  private:
-  static Answer failed(Error error) {
-    Answer answer;
-    answer.error = std::move(error);
-    return answer;
-  }
-
   Answer run_python(const Attempt& attempt) {
     auto content = content_of(attempt.probe->code);
     if (!content) return failed(content.error());
@@ -141,22 +108,25 @@ class JailSubject final : public Subject {
     request.output_to = OutputTo::kMemory;
     std::promise<Result<ExecutionRecord>> promise;
     auto future = promise.get_future();
-    std::unique_ptr<Execution> execution;
-    asio::post(io_, [&] {
-      execution = std::make_unique<Execution>(io_, launcher_, request);
-      execution->start([&](Result<ExecutionRecord> record) {
+    const auto execution = std::make_shared<std::unique_ptr<Execution>>();
+    asio::post(io_, [&, execution] {
+      *execution = std::make_unique<Execution>(io_, launcher_, request);
+      (*execution)->start([&, execution](Result<ExecutionRecord> record) {
         // Not from within the execution's own call.
         asio::post(
-            io_,
-            [&, record = std::make_shared<Result<ExecutionRecord>>(std::move(record))]() mutable {
-              execution.reset();
+            io_, [&, execution,
+                  record = std::make_shared<Result<ExecutionRecord>>(std::move(record))]() mutable {
+              execution->reset();
               promise.set_value(std::move(*record));
             });
       });
     });
-    auto record = future.get();
+    auto record = come_of(future, [execution] {
+      // The first asks, the second kills.
+      for (int i = 0; i < 2 && *execution; ++i) (*execution)->interrupt(SIGINT);
+    });
     if (!record) return failed(record.error());
-    Answer answer = answer_from(record->facts.ended, launcher_.hello().value_or(jail::Hello{}));
+    Answer answer = answer_from(record->facts.ended, hello());
     if (record->facts.act == Act::kDeadline) answer.ended_by = Layer::kSupervisor;
     answer.out = std::move(record->out);
     answer.err = std::move(record->err);
@@ -166,13 +136,7 @@ class JailSubject final : public Subject {
     return answer;
   }
 
-  const Home& home_;
   const policies::Library& library_;
-  const JailPlans& plans_;
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard_ = asio::make_work_guard(io_);
-  Launcher launcher_{io_};
-  std::thread thread_;
 };
 
 }  // namespace
@@ -214,7 +178,8 @@ Result<std::unique_ptr<Subject>> make_jail_subject(const Home& home,
                                                    const policies::Library& library,
                                                    const JailPlans& plans) {
   auto subject = std::make_unique<JailSubject>(home, library, plans);
-  if (auto started = subject->start(); !started) return tl::unexpected(started.error());
+  if (auto started = subject->start_spawner(); !started) return tl::unexpected(started.error());
+  subject->start_loop();
   return subject;
 }
 

@@ -4,20 +4,24 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "runner/reach/stale.h"
 #include "runner/reach/subject.h"
 #include "runner/session/home.h"
 
@@ -30,11 +34,34 @@ namespace fs = std::filesystem;
 constexpr uid_t kFirstUid = 64'700;
 constexpr uid_t kUids = 97;
 
-tl::unexpected<Error> host(const std::string& what) {
-  return fail(ErrorKind::kHost, "cannot set up the probes' outside: " + what + ": " +
-                                    jail::errno_name(errno) +
-                                    "; see that /var/tmp and /tmp are "
-                                    "writable");
+constexpr const char* kSeeFolders = "; see that /var/tmp and /tmp are writable, with room";
+
+tl::unexpected<Error> host(const std::string& what, const char* hint = "") {
+  return fail(ErrorKind::kHost,
+              "cannot set up the probes' outside: " + what + ": " + jail::errno_name(errno) + hint);
+}
+
+// user_namespaces(7): whether this namespace has that id. A file that is not there maps all.
+bool is_mapped(const char* map_file, std::uint64_t id) {
+  std::ifstream map(map_file);
+  if (!map) return true;
+  std::uint64_t inside = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t length = 0;
+  while (map >> inside >> outside >> length)
+    if (id >= inside && id - inside < length) return true;
+  return false;
+}
+
+// Whom the throw-away processes are to be: of nobody in particular if we are root. Root of a
+// namespace that knows nobody else stays root by name; layers/main.cc sees that it gives nothing.
+uid_t throw_away_uid() {
+  if (::geteuid() != 0) return ::geteuid();
+  const uid_t uid = kFirstUid + static_cast<uid_t>(::getpid()) % kUids;
+  std::string groups;
+  std::ifstream("/proc/self/setgroups") >> groups;
+  const bool knows = is_mapped("/proc/self/uid_map", uid) && is_mapped("/proc/self/gid_map", uid);
+  return knows && groups != "deny" ? uid : 0;
 }
 
 bool write_all(const std::string& path, const std::string& text, mode_t mode) {
@@ -55,28 +82,25 @@ bool bind_unix(const jail::Fd& socket, const std::string& name) {
 
 constexpr std::string_view kPrefix = "sandglass-probe-";
 
-// Of a run that was killed before it could tidy up: ours, its process is gone (from here, that is:
-// it may live in another pid namespace), and nobody holds the folder.
-bool is_stale(const fs::path& path) {
-  const std::string name = path.filename().string();
-  if (!name.starts_with(kPrefix)) return false;
-  const long pid = std::strtol(name.c_str() + kPrefix.size(), nullptr, 10);
-  const jail::Fd folder(
-      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  struct stat st {};
-  if (pid <= 0 || ::fstat(folder.get(), &st) != 0 || st.st_uid != ::geteuid()) return false;
-  if (::kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH) return false;
-  return ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-void sweep_stale() {
+// proc(5): the state and the parent stand behind the name, which may hold anything.
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/var/tmp", error)) {
-    if (!is_stale(entry.path())) continue;
-    std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
-    ::unlink(("/tmp/" + entry.path().filename().string()).c_str());
+  for (fs::directory_iterator at("/proc", error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    const long pid = std::strtol(path.filename().c_str(), nullptr, 10);
+    if (pid <= 0) continue;
+    // It may end meanwhile: read() then says so, and an iterator throws.
+    std::string text(4096, '\0');
+    std::ifstream file(path / "stat");
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || text.size() < name_end + 4) continue;
+    if (std::strtol(text.c_str() + name_end + 4, nullptr, 10) == ::getpid())
+      found.push_back(static_cast<pid_t>(pid));
   }
+  return found;
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -96,7 +120,15 @@ Result<std::string> layers_path() {
 }
 
 Result<std::unique_ptr<Outside>> Outside::make() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < kOpenFiles)
+    return fail(ErrorKind::kHost,
+                "only " + std::to_string(files.rlim_cur) + " files may be open, and probes need " +
+                    std::to_string(kOpenFiles) + ": ulimit -n " + std::to_string(kOpenFiles));
   auto outside = std::make_unique<Outside>(Key{});
+  outside->earlier_children_ = children();
+  // PR_SET_CHILD_SUBREAPER(2const): orphans of ours come to us.
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   for (const auto step :
        {&Outside::files, &Outside::listeners, &Outside::victim, &Outside::descriptors})
     if (auto done = (outside.get()->*step)(); !done) return tl::unexpected(done.error());
@@ -104,24 +136,26 @@ Result<std::unique_ptr<Outside>> Outside::make() {
 }
 
 Result<void> Outside::files() {
-  uid_ = ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(::getpid()) % kUids : ::geteuid();
+  uid_ = throw_away_uid();
   const auto helper_from = helper_path();
   if (!helper_from) return tl::unexpected(helper_from.error());
-  sweep_stale();
+  for (const std::string& left : sweep_stale("/var/tmp", kPrefix))
+    ::unlink(("/tmp/" + left).c_str());
   std::string name = "/var/tmp/" + std::string(kPrefix) + std::to_string(::getpid()) + "-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp");
+  if (::mkdtemp(name.data()) == nullptr) return host("a folder in /var/tmp", kSeeFolders);
   folder_ = name;
-  held_ = jail::Fd(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!held_.valid() || ::flock(held_.get(), LOCK_SH) != 0) return host(folder_);
+  held_ = hold(folder_);
+  if (!held_.valid()) return host(folder_, kSeeFolders);
   // Open to everybody: what keeps a probe out must be its sandbox.
-  if (::chmod(folder_.c_str(), 0777) != 0) return host(folder_);
+  if (::chmod(folder_.c_str(), 0777) != 0) return host(folder_, kSeeFolders);
   std::error_code error;
   fs::copy_file(*helper_from, helper(), error);
-  if (error || ::chmod(helper().c_str(), 0755) != 0) return host(helper());
+  if (error) errno = error.value();
+  if (error || ::chmod(helper().c_str(), 0755) != 0) return host(helper(), kSeeFolders);
   if (!write_all(folder_ + "/canary", "CANARY-" + folder_.substr(folder_.size() - 6) + "\n", 0644))
-    return host(folder_ + "/canary");
+    return host(folder_ + "/canary", kSeeFolders);
   tmp_file_ = "/tmp/" + fs::path(folder_).filename().string();
-  if (!write_all(tmp_file_, "\n", 0644)) return host(tmp_file_);
+  if (!write_all(tmp_file_, "\n", 0644)) return host(tmp_file_, kSeeFolders);
   std::array<char, 256> name_of_host{};
   (void)::gethostname(name_of_host.data(), name_of_host.size() - 1);
   hostname_ = name_of_host.data();
@@ -205,15 +239,34 @@ Outside::~Outside() {
     ::kill(victim_, SIGKILL);
     ::waitpid(victim_, nullptr, 0);
   }
+  end_strays();
   ::unsetenv(kSecretVariable);
   if (!tmp_file_.empty()) ::unlink(tmp_file_.c_str());
   if (!folder_.empty()) remove(folder_);
 }
 
+// Whoever a probe, or a sandbox that is not ours, has left: their children come to us in turn.
+void Outside::end_strays() const {
+  constexpr int kRounds = 1000;
+  std::size_t ended = 1;
+  for (int i = 0; i < kRounds && ended > 0; ++i) {
+    ended = 0;
+    for (const pid_t pid : children()) {
+      const auto earlier = std::find(earlier_children_.begin(), earlier_children_.end(), pid);
+      // Not ours to end: of a set-user-id program.
+      if (earlier != earlier_children_.end() || ::kill(pid, SIGKILL) != 0) continue;
+      ++ended;
+      while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+    }
+  }
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
 Result<std::string> Outside::work_folder(const std::string& name) const {
   std::string path = folder_ + "/work-" + name;
   if (::mkdir(path.c_str(), 0700) != 0 || ::chown(path.c_str(), uid_, ::getegid()) != 0)
-    return host(path);
+    return host(path, kSeeFolders);
   return path;
 }
 
@@ -221,7 +274,7 @@ Result<std::string> Outside::own_file(const std::string& name) const {
   std::string path = folder_ + "/own-" + name;
   if (!write_all(path, "own\n", 0644) ||
       ::chown(path.c_str(), uid_, ::geteuid() == 0 ? uid_ : ::getegid()) != 0)
-    return host(path);
+    return host(path, kSeeFolders);
   return path;
 }
 

@@ -4,7 +4,11 @@
 // in our own environment, and two descriptors that a child would inherit. Harmless all: whoever
 // reaches them has reached nothing of the host's owner.
 //
-// To be made before other threads are started (it changes the environment); used by any thread.
+// While it lives, signals that would end us are noted (interrupt.h), and who was left behind by its
+// parent becomes a child of ours, to be killed at the end.
+//
+// To be made before other threads are started (it changes the environment), and to be gone before
+// children are started that are to live on; used by any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +21,7 @@
 
 #include "jail/fd.h"
 #include "runner/error.h"
+#include "runner/reach/interrupt.h"
 
 namespace runner::reach {
 
@@ -24,7 +29,8 @@ class Outside {
   struct Key {};
 
  public:
-  // kHost: it could not be set up, and why. kFiles: the installation lacks a program.
+  // kHost: it could not be set up, and why; fewer than kOpenFiles may be open. kFiles: the
+  // installation lacks a program.
   static Result<std::unique_ptr<Outside>> make();
   explicit Outside(Key /*made by make() only*/) {}
   ~Outside();
@@ -49,6 +55,8 @@ class Outside {
   // Without what differs from one run to the next: "<outside>" for folder(), and so on.
   [[nodiscard]] std::string without_names(std::string text) const;
 
+  // A probe needs descriptors with high numbers, and several run at once.
+  static constexpr int kOpenFiles = 1024;
   // What our caller's environment must never give to anybody.
   static constexpr const char* kSecretVariable = "SANDGLASS_PROBE_SECRET";
 
@@ -57,7 +65,10 @@ class Outside {
   Result<void> listeners();
   Result<void> victim();
   Result<void> descriptors();
+  void end_strays() const;
 
+  Interrupt interrupt_;
+  std::vector<pid_t> earlier_children_;  // our caller's, before it became us by execve(2)
   std::string folder_;
   jail::Fd held_;  // folder_, locked: it is in use
   std::string tmp_file_;

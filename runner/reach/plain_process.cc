@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include "jail/error.h"
 #include "jail/fd.h"
+#include "runner/reach/interrupt.h"
 #include "runner/reach/under.h"
 
 namespace runner::reach {
@@ -91,20 +94,32 @@ bool take(const jail::Fd& from, std::string& into) {
   return n > 0;
 }
 
-// Until both streams end, or the time is up.
+// Until both streams end, the time is up, or we are told to end.
 void read_both(Pipe& out, Pipe& err, Said& said, Clock::time_point deadline) {
   std::array<pollfd, 2> waits{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0}};
   while (waits[0].fd >= 0 || waits[1].fd >= 0) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) {
+    if (left <= 0 || is_interrupted()) {
       said.in_time = false;
       return;
     }
-    if (::poll(waits.data(), waits.size(), static_cast<int>(left)) < 0 && errno != EINTR) return;
+    const auto glance = static_cast<int>(std::min<std::int64_t>(left, kGlance.count()));
+    if (::poll(waits.data(), waits.size(), glance) < 0 && errno != EINTR) return;
     if (waits[0].revents != 0 && !take(out.read, said.out)) waits[0].fd = -1;
     if (waits[1].revents != 0 && !take(err.read, said.err)) waits[1].fd = -1;
   }
+}
+
+// Streams may be closed long before; it is not reaped.
+bool ends_by(pid_t pid, Clock::time_point deadline) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+         info.si_pid == 0) {
+    if (Clock::now() >= deadline || is_interrupted()) return false;
+    ::usleep(2000);
+  }
+  return true;
 }
 
 }  // namespace
@@ -120,13 +135,10 @@ Result<Said> run_plainly(const std::vector<std::string>& words, const std::vecto
   out->write.reset();
   err->write.reset();
   Said said;
-  read_both(*out, *err, said, Clock::now() + limit);
+  const auto deadline = Clock::now() + limit;
+  read_both(*out, *err, said, deadline);
+  if (said.in_time) said.in_time = ends_by(*pid, deadline);
   // Before it is reaped, so that the number is still its own.
-  siginfo_t info{};
-  const int wait = said.in_time ? 0 : WNOHANG;
-  while (::waitid(P_PID, static_cast<id_t>(*pid), &info, WEXITED | WNOWAIT | wait) < 0 &&
-         errno == EINTR) {
-  }
   (void)::kill(-*pid, SIGKILL);
   while (::waitpid(*pid, &said.wait_status, 0) < 0 && errno == EINTR) {
   }

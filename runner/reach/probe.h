@@ -86,6 +86,8 @@ struct Observation {
   Verdict verdict = Verdict::kInconclusive;
   std::string detail;  // one line, printable
   int error = 0;       // errno, 0: none
+  // Inconclusive since the host cannot make such a sandbox at all: no code gets that far.
+  bool impossible = false;
 };
 
 std::string_view category_text(Category category) noexcept;  // "files"

@@ -18,6 +18,39 @@ bool Row::is_wrong() const {
   return !(got.verdict == Verdict::kBlocked && host_stops);
 }
 
+bool Row::is_unanswered() const { return got.verdict == Verdict::kInconclusive && !expected; }
+
+Stopped stopped(const Row& row) {
+  if (row.got.verdict != Verdict::kBlocked) return {};
+  if (row.why) return {row.why->stopped_by, Evidence::kAlone};
+  if (!row.seen.empty()) return {row.seen, Evidence::kSeen};
+  // The catalogue's layer is the one of Sandglass's own policies: of no other sandbox.
+  if (row.expected && row.probe->stopped_by != Layer::kNone)
+    return {{row.probe->stopped_by}, Evidence::kExpected};
+  return {};
+}
+
+std::string_view evidence_text(Evidence evidence) noexcept {
+  switch (evidence) {
+    case Evidence::kNone:
+      return "";
+    case Evidence::kAlone:
+      return "alone";
+    case Evidence::kSeen:
+      return "seen";
+    case Evidence::kExpected:
+      break;
+  }
+  return "expected";
+}
+
+std::string layers_text(const std::vector<Layer>& layers) {
+  std::string text;
+  for (const Layer layer : layers)
+    text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
+  return text;
+}
+
 Counts count(const Report& report) {
   Counts counts;
   for (const Row& row : report.rows) {
@@ -33,9 +66,7 @@ Counts count(const Report& report) {
 }
 
 int exit_code(const Report& report) {
-  const auto fails = [](const Row& row) {
-    return row.is_wrong() || (row.got.verdict == Verdict::kInconclusive && !row.expected);
-  };
+  const auto fails = [](const Row& row) { return row.is_wrong() || row.is_unanswered(); };
   return std::any_of(report.rows.begin(), report.rows.end(), fails) ? 1U : 0U;
 }
 

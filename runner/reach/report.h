@@ -29,11 +29,28 @@ struct Row {
   // Reached where it must be blocked; or no answer; or blocked where it is declared reached,
   // unless the host itself stops it, sandbox or not.
   [[nodiscard]] bool is_wrong() const;
+  // Nobody knows what it should be, and there is no answer.
+  [[nodiscard]] bool is_unanswered() const;
   // Reached although it should be blocked: what makes the gate fail whatever else holds.
   [[nodiscard]] bool is_hole() const;
   // The control reached: the probe works on this host, so its being blocked says something.
   [[nodiscard]] bool is_proven() const;
 };
+
+// Where the layers come from that are said to have stopped a probe. Alone: each was tried alone
+// (--why). Seen: the sandbox saw it refuse something of the probe's, with the probe's errno.
+// Expected: by the catalogue, which knows Sandglass's own layers only.
+enum class Evidence : std::uint8_t { kNone, kAlone, kSeen, kExpected };
+
+struct Stopped {
+  std::vector<Layer> layers;
+  Evidence evidence = Evidence::kNone;
+};
+
+// The best that is known of a probe that was blocked; kNone: nothing, or it was not.
+Stopped stopped(const Row& row);
+std::string_view evidence_text(Evidence evidence) noexcept;  // "", "alone", "seen", "expected"
+std::string layers_text(const std::vector<Layer>& layers);   // "mounts, Landlock"
 
 struct Report {
   std::string subject;

@@ -34,6 +34,10 @@ json::object row_object(const Row& row) {
   object["source"] = view(probe.source);
   object["layer_expected"] = view(layer_text(probe.stopped_by));
   object["layers_seen"] = names(row.seen);
+  if (const Stopped by = stopped(row); by.evidence != Evidence::kNone) {
+    object["stopped_by"] = names(by.layers);
+    object["evidence"] = view(evidence_text(by.evidence));
+  }
   object["as_expected"] = !row.is_wrong();
   if (row.expected) object["expected"] = view(verdict_text(*row.expected));
   if (row.control) {

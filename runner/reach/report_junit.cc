@@ -1,4 +1,5 @@
 // The form that continuous integration reads: one <testcase> a probe.
+#include <algorithm>
 #include <sstream>
 
 #include "runner/reach/report.h"
@@ -35,6 +36,11 @@ void test_case(std::ostringstream& out, const Report& report, const Row& row) {
   const Probe& probe = *row.probe;
   out << "  <testcase classname=\"sandglass." << escaped(report.subject) << '.'
       << category_text(probe.category) << "\" name=\"" << probe.id << ' ' << probe.name << '"';
+  if (row.is_unanswered()) {
+    out << ">\n    <error message=\"no answer\">" << escaped(row.got.detail)
+        << "</error>\n  </testcase>\n";
+    return;
+  }
   if (!row.is_wrong()) {
     out << "/>\n";
     return;
@@ -48,12 +54,14 @@ void test_case(std::ostringstream& out, const Report& report, const Row& row) {
 
 std::string report_junit(const Report& report) {
   const Counts counts = count(report);
+  const auto errors = std::count_if(report.rows.begin(), report.rows.end(),
+                                    [](const Row& row) { return row.is_unanswered(); });
   const auto ms = report.elapsed.count();
   std::ostringstream out;
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"sandglass probe "
       << escaped(report.subject) << ' ' << report.mode << "\" tests=\"" << report.rows.size()
-      << "\" failures=\"" << counts.wrong << "\" errors=\"0\" time=\"" << ms / 1000 << '.'
-      << (ms % 1000) / 100 << "\">\n";
+      << "\" failures=\"" << counts.wrong << "\" errors=\"" << errors << "\" time=\"" << ms / 1000
+      << '.' << (ms % 1000) / 100 << "\">\n";
   for (const Row& row : report.rows) test_case(out, report, row);
   out << "</testsuite>\n";
   return out.str();

@@ -14,6 +14,10 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+std::string counted(std::size_t n, const std::string& thing) {
+  return std::to_string(n) + " " + thing + (n == 1 ? "" : "s");
+}
+
 class Text {
  public:
   Text(const Report& report, Colours colours) : report_(report), colours_(colours) {}
@@ -36,16 +40,19 @@ class Text {
     return row.got.verdict == Verdict::kBlocked ? paint("32", word) : word;
   }
 
-  static std::string layers(const Row& row) {
-    const std::vector<Layer>& list = row.why ? row.why->stopped_by : row.seen;
-    std::string text;
-    for (const Layer layer : list)
-      text += (text.empty() ? "" : ", ") + std::string(layer_text(layer));
-    if (!row.why) return text.empty() ? "" : "  [seen: " + text + "]";
-    if (list.empty()) return "  [by no layer alone]";
-    const std::size_t n = list.size();
-    text = std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") + text;
-    if (row.why->together) text += "; without these, others together";
+  std::string layers(const Row& row) {
+    const Stopped by = stopped(row);
+    if (by.evidence == Evidence::kNone) return "";
+    if (by.evidence != Evidence::kAlone) {
+      guessed_ = true;
+      return "  [" + std::string(evidence_text(by.evidence)) + ": " + layers_text(by.layers) + "]";
+    }
+    const std::size_t n = by.layers.size();
+    std::string text = "by no layer alone";
+    if (n > 0)
+      text = std::to_string(n) + (n == 1 ? " layer: " : " layers, each alone: ") +
+             layers_text(by.layers);
+    if (row.why->together) text += n > 0 ? "; without these, others together" : ", by several";
     return "  [" + text + "]";
   }
 
@@ -102,19 +109,30 @@ class Text {
                (probes == 1 ? " probe\n" : " probes\n");
   }
 
+  [[nodiscard]] bool has_mute_control() const {
+    return std::any_of(report_.rows.begin(), report_.rows.end(), [](const Row& row) {
+      return row.control && row.control->verdict == Verdict::kInconclusive;
+    });
+  }
+
   void summary() {
     const Counts counts = count(report_);
-    text_ += "\n" + paint("1", report_.subject) + ", by " + report_.mode + ": " +
-             std::to_string(report_.rows.size()) + " probes in " +
+    text_ += "\n" + paint("1", printable(report_.subject)) + ", by " + report_.mode + ": " +
+             counted(report_.rows.size(), "probe") + " in " +
              duration_text(jail::Millis(report_.elapsed.count())) + "; " +
              std::to_string(counts.blocked) + " blocked, " + std::to_string(counts.reached) +
              " reached, " + std::to_string(counts.inconclusive) + " inconclusive\n";
     if (counts.unproven > 0)
       text_ += std::to_string(counts.unproven) +
                " of those blocked prove nothing here: without a sandbox they did not get through "
-               "either\n";
+               "either" +
+               (has_mute_control() ? ", or gave no answer" : "") + "\n";
+    if (guessed_)
+      text_ +=
+          "seen: this layer refused something of the probe's; expected: the catalogue's word; "
+          "--why tries each layer alone\n";
     depths();
-    for (const std::string& note : report_.notes) text_ += note + "\n";
+    for (const std::string& note : report_.notes) text_ += printable(note) + "\n";
     if (counts.holes > 0)
       text_ += paint("31", std::to_string(counts.holes) + " reached that must be blocked") + "\n";
     else if (counts.wrong > 0)
@@ -129,6 +147,7 @@ class Text {
   const Report& report_;
   Colours colours_;
   std::string text_;
+  bool guessed_ = false;  // a layer was named that was not tried alone
 };
 
 }  // namespace

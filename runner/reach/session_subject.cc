@@ -2,24 +2,18 @@
 // bash session's interpreter is; Python probes run in sessions of the real service.
 #include <sys/wait.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
-#include <csignal>
-#include <future>
-#include <thread>
 #include <utility>
 
 #include "jail/client.h"
 #include "policies/compile.h"
 #include "runner/reach/evidence.h"
 #include "runner/reach/fetch.h"
-#include "runner/reach/jail_subject.h"
+#include "runner/reach/spawner_subject.h"
 #include "runner/service.h"
 #include "runner/service_factory.h"
 #include "runner/session/interpreter.h"
-#include "runner/session/launcher.h"
 
 namespace runner::reach {
 namespace {
@@ -31,12 +25,6 @@ constexpr std::size_t kKept = std::size_t{64} << 10U;
 void keep(std::string& into, std::string_view bytes) {
   into += bytes;
   if (into.size() > 2 * kKept) into.erase(0, into.size() - kKept);
-}
-
-Answer failed(Error error) {
-  Answer answer;
-  answer.error = std::move(error);
-  return answer;
 }
 
 // One helper in one jail that it has joined.
@@ -71,6 +59,8 @@ class Joined {
     });
     interpreter_.join(0, plan, 0, &command);
   }
+
+  void stop() { interpreter_.kill(); }
 
  private:
   void ended(const Result<jail::Ended>& how) {
@@ -108,17 +98,11 @@ class Joined {
   bool late_ = false;
 };
 
-class SessionSubject final : public Subject {
+class SessionSubject final : public SpawnerSubject {
  public:
-  SessionSubject(const Home& home, const JailPlans& plans) : home_(home), plans_(plans) {}
+  SessionSubject(const Home& home, const JailPlans& plans) : SpawnerSubject(home, plans, "join") {}
 
-  ~SessionSubject() override {
-    io_.stop();
-    if (thread_.joinable()) thread_.join();
-    service_.reset();
-    launcher_.close();
-    launcher_.shutdown();
-  }
+  ~SessionSubject() override { end_loop(); }
   SessionSubject(const SessionSubject&) = delete;
   SessionSubject& operator=(const SessionSubject&) = delete;
   SessionSubject(SessionSubject&&) = delete;
@@ -132,30 +116,20 @@ class SessionSubject final : public Subject {
       if (!plan) return fail(ErrorKind::kSetup, jail::describe(plan.error(), &spec));
       *to = std::move(*plan);
     }
-    if (auto started = launcher_.start(home_.spawner); !started) return started;
+    if (auto started = start_spawner(); !started) return started;
     ServiceOptions options;
     options.default_policy = plans_.word;
     service_ = make_service(io_, home_, options);
-    (void)std::signal(SIGPIPE, SIG_IGN);
-    thread_ = std::thread([this] { io_.run(); });
+    start_loop();
     return {};
   }
-
-  std::string name() const override { return plans_.full.policy.name; }
-  std::string mode() const override { return "join"; }
-  std::string helper(const Outside& /*outside*/) const override { return kHelperInside; }
 
   // What a session counts by itself, per execution, is no matter of the jail it has joined.
   bool can_run(const Probe& probe) const override {
     constexpr std::array<std::string_view, 7> kCounted = {"r12", "r13", "r14", "r15",
                                                           "r16", "r17", "c10"};
-    if (probe.by == By::kDoor) return false;
     if (std::find(kCounted.begin(), kCounted.end(), probe.id) != kCounted.end()) return false;
-    return probe.by != By::kPython || plans_.full.policy.interpreters.contains("python");
-  }
-
-  std::optional<Verdict> expected(const Probe& probe) const override {
-    return plans_.expected(probe, mode(), launcher_.hello().value_or(jail::Hello{}).memory);
+    return SpawnerSubject::can_run(probe);
   }
 
   Answer run(const Attempt& attempt) override {
@@ -165,17 +139,19 @@ class SessionSubject final : public Subject {
     if (!sealed) return failed(sealed.error());
     std::promise<Answer> promise;
     auto future = promise.get_future();
-    std::shared_ptr<Joined> joined;
-    asio::post(io_, [&] {
-      joined = std::make_shared<Joined>(io_, launcher_, prepared, [&](Answer answer) {
-        asio::post(io_, [&, answer = std::make_shared<Answer>(std::move(answer))] {
-          joined.reset();
+    const auto joined = std::make_shared<std::unique_ptr<Joined>>();
+    asio::post(io_, [&, joined] {
+      *joined = std::make_unique<Joined>(io_, launcher_, prepared, [&, joined](Answer answer) {
+        asio::post(io_, [&, joined, answer = std::make_shared<Answer>(std::move(answer))] {
+          joined->reset();
           promise.set_value(std::move(*answer));
         });
       });
-      joined->start(attempt.probe->room == Room::kSmall ? small_ : full_, *sealed);
+      (*joined)->start(attempt.probe->room == Room::kSmall ? small_ : full_, *sealed);
     });
-    return future.get();
+    return come_of(future, [joined] {
+      if (*joined) (*joined)->stop();
+    });
   }
 
  private:
@@ -228,15 +204,9 @@ class SessionSubject final : public Subject {
     session->handle = std::move(*begun);
   }
 
-  const Home& home_;
-  const JailPlans& plans_;
   jail::Fd full_;
   jail::Fd small_;
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard_ = asio::make_work_guard(io_);
-  Launcher launcher_{io_};
   std::unique_ptr<Service> service_;
-  std::thread thread_;
 };
 
 }  // namespace

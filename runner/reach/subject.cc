@@ -85,7 +85,8 @@ std::vector<std::string> plain_command(const std::string& helper, const Probe& p
 }
 
 Observation judge(const Probe& probe, const Answer& answer) {
-  if (answer.error) return {Verdict::kInconclusive, answer.error->text, 0};
+  if (answer.error)
+    return {Verdict::kInconclusive, answer.error->text, 0, host_cannot(*answer.error)};
   const std::string line = verdict_line(answer.out);
   // Whoever counts its output need not believe what it says.
   const bool counted = probe.category == Category::kResources && answer.cut;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/error.h"
@@ -35,6 +36,13 @@ struct Answer {
   // nothing.
   std::string leaked;
 };
+
+// It could not be run.
+inline Answer failed(Error error) {
+  Answer answer;
+  answer.error = std::move(error);
+  return answer;
+}
 
 class Subject {
  public:

@@ -1,11 +1,16 @@
 #include "runner/reach/suite.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <mutex>
-#include <set>
 #include <thread>
 
+#include "runner/reach/interrupt.h"
 #include "runner/text.h"
 
 namespace runner::reach {
@@ -19,20 +24,10 @@ bool has(const std::vector<T>& list, const T& wanted) {
 }
 
 Result<std::vector<const Probe*>> chosen(const Subject& subject, const SuiteOptions& options) {
-  std::set<const Probe*> named;
-  for (const std::string& word : options.only) {
-    const Probe* probe = find_probe(word);
-    if (probe == nullptr)
-      return fail(ErrorKind::kUsage,
-                  "no probe " + printable(word) + "; sandglass probe --list names them");
-    named.insert(probe);
-  }
+  if (const auto known = are_known(options.only); !known) return tl::unexpected(known.error());
   std::vector<const Probe*> probes;
-  for (const Probe& probe : catalogue()) {
-    if (!named.empty() && !named.contains(&probe)) continue;
-    if (!options.categories.empty() && !has(options.categories, probe.category)) continue;
-    if (subject.can_run(probe)) probes.push_back(&probe);
-  }
+  for (const Probe& probe : catalogue())
+    if (options.wants(probe) && subject.can_run(probe)) probes.push_back(&probe);
   if (probes.empty())
     return fail(ErrorKind::kUsage, "none of these probes can be run against " + subject.name() +
                                        " by " + subject.mode() +
@@ -44,6 +39,20 @@ Result<std::vector<const Probe*>> chosen(const Subject& subject, const SuiteOpti
 std::string value_line(const std::string& out) {
   const std::size_t at = out.find("VALUE ");
   return at == std::string::npos ? "" : out.substr(at, out.find('\n', at) - at);
+}
+
+// What a filter answers, or it kills: whatever it refused meanwhile, nothing else was its doing.
+bool may_be_the_filter(const Observation& found, const Answer& answer) {
+  const int status = answer.wait_status;
+  if (answer.exited && WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) return true;
+  return found.error == EPERM || found.error == EACCES || found.error == ENOSYS;
+}
+
+std::vector<Layer> seen_in(const Observation& found, const Answer& answer) {
+  std::vector<Layer> seen = answer.refused_by;
+  if (!may_be_the_filter(found, answer)) std::erase(seen, Layer::kSeccomp);
+  if (answer.ended_by && !has(seen, *answer.ended_by)) seen.push_back(*answer.ended_by);
+  return seen;
 }
 
 class Run {
@@ -63,7 +72,7 @@ class Run {
     std::vector<std::thread> pool;
     for (unsigned i = 0; i < threads; ++i) pool.emplace_back([&] { work(probes); });
     for (std::thread& thread : pool) thread.join();
-    if (is_stopped()) return fail(ErrorKind::kUsage, "interrupted; nothing is left behind");
+    if (is_interrupted()) return interrupted();
     Report report;
     report.subject = subject_.name();
     report.mode = subject_.mode();
@@ -73,10 +82,8 @@ class Run {
   }
 
  private:
-  bool is_stopped() const { return options_.stop != nullptr && options_.stop->load(); }
-
   void work(const std::vector<const Probe*>& probes) {
-    for (std::size_t i = next_++; i < order_.size() && !is_stopped(); i = next_++) {
+    for (std::size_t i = next_++; i < order_.size() && !is_interrupted(); i = next_++) {
       rows_[order_[i]] = row(*probes[order_[i]]);
       const std::lock_guard lock(mutex_);
       ++done_;
@@ -110,13 +117,10 @@ class Run {
   Observation observe_with(const Probe& probe, std::vector<Layer>* seen, const How& how,
                            const std::string& helper = "") {
     const Answer first = once(probe, how, helper);
-    if (seen != nullptr) {
-      *seen = first.refused_by;
-      if (first.ended_by && !has(*seen, *first.ended_by)) seen->push_back(*first.ended_by);
-    }
     Observation found = probe.twice == Twice::kYes
                             ? compared(probe, first, once(probe, how, helper))
                             : judge(probe, first);
+    if (seen != nullptr) *seen = seen_in(found, first);
     found.detail = outside_.without_names(std::move(found.detail));
     return found;
   }
@@ -161,6 +165,21 @@ class Run {
 };
 
 }  // namespace
+
+bool SuiteOptions::wants(const Probe& probe) const {
+  const bool named = std::any_of(only.begin(), only.end(), [&](const std::string& word) {
+    return word == probe.id || word == probe.name;
+  });
+  return (only.empty() || named) && (categories.empty() || has(categories, probe.category));
+}
+
+Result<void> are_known(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (find_probe(word) == nullptr)
+      return fail(ErrorKind::kUsage,
+                  "no probe " + printable(word) + "; sandglass probe --list names them");
+  return {};
+}
 
 Result<Report> run_suite(const Outside& outside, Subject& subject, Control* control,
                          const SuiteOptions& options) {

@@ -1,7 +1,6 @@
 // Runs the catalogue against a subject, and against no sandbox for comparison, side by side.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,16 +16,22 @@ namespace runner::reach {
 enum class Whys : std::uint8_t { kNo, kYes };
 
 struct SuiteOptions {
-  std::vector<std::string> only;            // ids or names; empty: all
-  std::vector<Category> categories;         // empty: all
-  unsigned parallel = 0;                    // 0: as many as there are processors, and four more
-  Whys whys = Whys::kNo;                    // find out which layers stop what is blocked
-  const std::atomic<bool>* stop = nullptr;  // set by a signal: no further probe is started
+  std::vector<std::string> only;     // ids or names; empty: all
+  std::vector<Category> categories;  // empty: all
+  unsigned parallel = 0;             // 0: as many as there are processors, and four more
+  Whys whys = Whys::kNo;             // find out which layers stop what is blocked
   // Called after each probe, from any of the suite's threads, one at a time.
   std::function<void(std::size_t done, std::size_t total)> progress;
+
+  // By its id or name, and by its category.
+  [[nodiscard]] bool wants(const Probe& probe) const;
 };
 
-// kUsage: a probe that does not exist, or none that the subject can run; or it was stopped.
+// kUsage: the first word that is no probe's id or name.
+Result<void> are_known(const std::vector<std::string>& words);
+
+// kUsage: a probe that does not exist, or none that the subject can run; or it was interrupted
+// (interrupt.h).
 // `control` may be null: no control arm, and no whys.
 Result<Report> run_suite(const Outside& outside, Subject& subject, Control* control,
                          const SuiteOptions& options);

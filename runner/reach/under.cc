@@ -3,17 +3,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "runner/reach/facts.h"
+#include "runner/reach/interrupt.h"
+#include "runner/session/outcome.h"
 #include "runner/text.h"
 
 namespace runner::reach {
 namespace {
 
+namespace fs = std::filesystem;
+
+// Within the forty seconds after which layers/main.cc has an alarm.
 constexpr std::chrono::seconds kProbeLimit{20};
-constexpr std::chrono::seconds kFactsLimit{60};
+constexpr std::chrono::seconds kFactsLimit{30};
 
 std::vector<std::string> environment(const std::vector<std::string>& more) {
   std::vector<std::string> env;
@@ -26,16 +33,25 @@ std::vector<std::string> environment(const std::vector<std::string>& more) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// A program's path, as execvp(3) would find it.
+// A program's absolute path, as execvp(3) would find it from here; "": there is none.
 std::string found_in_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
   const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string whole = folder + '/' + name;
-    if (::access(whole.c_str(), X_OK) == 0) return whole;
+  std::string folders = path == nullptr ? "/usr/bin:/bin" : path;
+  if (name.find('/') != std::string::npos) folders = "/";
+  std::istringstream list(folders);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    std::error_code error;
+    const bool bare = name.find('/') == std::string::npos;
+    const fs::path whole = fs::absolute(bare ? fs::path(folder) / name : fs::path(name), error);
+    if (!error && fs::is_regular_file(whole, error) && ::access(whole.c_str(), X_OK) == 0)
+      return whole;
   }
   return "";
+}
+
+tl::unexpected<Error> no_program(const std::string& name) {
+  return fail(ErrorKind::kHost, "there is no program " + printable(name) +
+                                    (name.find('/') == std::string::npos ? " in PATH" : ""));
 }
 
 // The words that start something as the control is started: unprivileged, bounded, in `folder`.
@@ -44,9 +60,7 @@ Result<std::vector<std::string>> bounded(const Outside& outside, const std::stri
   const auto program = layers_path();
   if (!program) return tl::unexpected(program.error());
   const std::string path = found_in_path(words[0]);
-  if (path.empty()) {
-    return fail(ErrorKind::kHost, "there is no program " + printable(words[0]) + " in PATH");
-  }
+  if (path.empty()) return no_program(words[0]);
   words[0] = path;
   std::vector<std::string> all = {
       *program, std::to_string(outside.uid()), folder, "none", "-1", "-1", "--"};
@@ -64,7 +78,23 @@ Result<Said> run_bounded(const Outside& outside, const std::string& name,
   auto said =
       all ? run_plainly(*all, environment(env), limit) : Result<Said>(tl::unexpected(all.error()));
   outside.remove(*folder);
+  if (is_interrupted()) return interrupted();
   return said;
+}
+
+// A sandbox passes on by its exit status, as a shell does, by which signal its program ended.
+int signal_in(int wait_status) {
+  constexpr int kBySignal = 128;
+  if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) <= kBySignal) return wait_status;
+  const int signal = WEXITSTATUS(wait_status) - kBySignal;
+  return signal < _NSIG ? signal : wait_status;
+}
+
+std::string ending(const Said& said) {
+  if (!said.in_time) return "it did not end in time";
+  if (WIFSIGNALED(said.wait_status))
+    return "it ended by " + signal_text(WTERMSIG(said.wait_status));
+  return "it exited with " + std::to_string(WEXITSTATUS(said.wait_status));
 }
 
 class Under final : public Subject {
@@ -94,7 +124,7 @@ class Under final : public Subject {
     }
     answer.out = std::move(said->out);
     answer.err = std::move(said->err);
-    answer.wait_status = said->wait_status;
+    answer.wait_status = signal_in(said->wait_status);
     answer.exited = said->in_time;
     return answer;
   }
@@ -158,9 +188,7 @@ std::vector<std::string> command_under(const std::vector<std::string>& sandbox,
 
 Result<std::unique_ptr<Subject>> make_under(const Outside& outside,
                                             std::vector<std::string> sandbox) {
-  if (found_in_path(sandbox[0]).empty()) {
-    return fail(ErrorKind::kHost, "there is no program " + printable(sandbox[0]) + " in PATH");
-  }
+  if (found_in_path(sandbox[0]).empty()) return no_program(sandbox[0]);
   return std::make_unique<Under>(outside, std::move(sandbox));
 }
 
@@ -178,7 +206,7 @@ Result<Surface> measure_under(const Outside& outside_world, const std::vector<st
   if (!surface) {
     const std::string words = inside->err.substr(0, inside->err.find('\n'));
     return fail(ErrorKind::kHost,
-                printable(sandbox[0]) + ": " + surface.error().text +
+                printable(sandbox[0]) + ": " + surface.error().text + " (" + ending(*inside) + ")" +
                     (words.empty() ? "" : ": " + printable(words)) +
                     "; it must show the program that asks: with bwrap, --ro-bind {helper} {helper} "
                     "({helper} stands for its path)");

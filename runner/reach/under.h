@@ -25,8 +25,8 @@ std::vector<std::string> command_under(const std::vector<std::string>& sandbox,
                                        const std::string& helper,
                                        const std::vector<std::string>& command);
 
-// What a command said and how it ended. Its whole process group is killed at the time limit, and
-// what it left in its group at its end.
+// What a command said and how it ended. Its whole process group is killed at the time limit, when
+// we are told to end (interrupt.h), and, what it left there, at its end.
 struct Said {
   std::string out;  // of more than 512 KiB the end, at least 256 KiB
   std::string err;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runner/reach/interrupt.h"
 #include "runner/reach/suite.h"
 
 namespace runner::reach {
@@ -66,7 +67,8 @@ Why find_why(const Probe& probe, const std::vector<Layer>& seen, const Behind& r
     const bool hidden = std::any_of(layers.begin(), layers.end() - 1, [&](Layer companion) {
       return has(why.stopped_by, companion) || has(why.untried, companion);
     });
-    const Observation got = hidden ? Observation{} : run(layers);
+    const bool skipped = hidden || is_interrupted();
+    const Observation got = skipped ? Observation{} : run(layers);
     if (got.verdict == Verdict::kBlocked) add(why.stopped_by, layer);
     if (got.verdict == Verdict::kInconclusive) add(why.untried, layer);
   }

@@ -148,5 +148,5 @@ TEST_CASE("a comparison that cannot be made says how it could") {
   CHECK(contains(refusal({"tight", "--under", "/bin/false"}), "{helper} stands for its path"));
   CHECK(contains(refusal({"tight", "loose", "--only", "zz9"}), "zz9"));
   CHECK(contains(refusal({"tight", "loose", "--read-only", "--html", "/nonexistent/x.html"}),
-                 "cannot write /nonexistent/x.html"));
+                 "--html: cannot write /nonexistent/x.html: ENOENT"));
 }

@@ -1,5 +1,8 @@
 // The server's door: sandglass probe --server against the built program; and the gate, which lets
 // nobody in from beyond this machine before the sandbox has been tried.
+#include <signal.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <memory>
@@ -58,6 +61,18 @@ void check_all_blocked(const json::object& report) {
   }
 }
 
+// Beyond loopback, by such a copy, until it ends.
+Ran serve_strangers(const support::TempDir& folder) {
+  write_tokens(folder);
+  support::Call call;
+  call.program = folder / "bin/sandglass";
+  call.args = {"serve", "--listen", "0.0.0.0:0", "--token-file", folder / "tokens"};
+  call.patience = 100s;
+  Ran ran = support::run_binary(call);
+  UNSCOPED_INFO(ran.err);
+  return ran;
+}
+
 }  // namespace
 
 TEST_CASE("each probe of the door is refused, twice, and its containers are gone") {
@@ -71,8 +86,8 @@ TEST_CASE("each probe of the door is refused, twice, and its containers are gone
     CHECK(report.at("probes").as_array().size() == runner::reach::server_catalogue().size());
     check_all_blocked(report);
   }
-  runner::reach::Door door(*runner::reach::parse_door(url),
-                           *runner::reach::read_tokens(folder / "tokens"));
+  runner::reach::Door door(*runner::reach::parse_door(url), {"00000000000000000000000000000001",
+                                                             "00000000000000000000000000000002"});
   for (const int client : {0, 1}) {
     const auto list = door.ask({.target = "/v1/containers", .client = client});
     CHECK(list.status == 200);
@@ -109,7 +124,7 @@ TEST_CASE("probe --server refuses what it cannot try") {
   CHECK(contains(refuse({"--server", "unix:/x", "--policy", "tight"}), "go without"));
   CHECK(contains(refuse({"--token-file", "/x"}), "--token-file goes with --server"));
   CHECK(contains(refuse({"--server", "unix:/x", "--token-file", "/nonexistent"}),
-                 "cannot read the token file"));
+                 "cannot be read: ENOENT"));
 }
 
 TEST_CASE("beyond this machine the sandbox is tried before anybody is let in") {
@@ -141,30 +156,82 @@ TEST_CASE("a sandbox with a hole serves nobody beyond this machine") {
   require_jails();
   // An installation whose `tight` lets processes start, which the shipped one must not.
   const support::TempDir folder;
-  const fs::path built = fs::path(support::sandglass_path()).parent_path().parent_path();
-  for (const char* name : {"bin", "lib", "share/sandglass"}) fs::create_directories(folder / name);
-  for (const char* program : {"sandglass", "sandglass-spawner"})
-    fs::copy_file(built / "bin" / program, (folder / "bin/") + program);
-  fs::copy(built / "lib/sandglass", folder / "lib/sandglass", fs::copy_options::recursive);
-  fs::copy(built / "share/sandglass/policies", folder / "share/sandglass/policies",
-           fs::copy_options::recursive);
+  install(folder.path());
   const std::string tight = folder / "share/sandglass/policies/tight.toml";
   std::string text = contents(tight);
   const std::size_t at = text.find("\"@base\"");
   REQUIRE(at != std::string::npos);
   write(tight, text.insert(at, "\"@processes\", "));
-  write_tokens(folder);
 
-  support::Call call;
-  call.program = folder / "bin/sandglass";
-  call.args = {"serve", "--listen", "0.0.0.0:0", "--token-file", folder / "tokens"};
-  call.patience = 100s;
-  const Ran ran = support::run_binary(call);
-  INFO(ran.err);
+  const Ran ran = serve_strangers(folder);
   CHECK(ran.code == 125);
   CHECK(contains(ran.err, "under the policy tight code reached what must be blocked"));
   CHECK(contains(ran.err, "p25 fork"));
   CHECK(contains(ran.err, "sandglass probe --policy tight says more"));
   CHECK(contains(ran.err, "--serve-unproven serves all the same"));
   CHECK_FALSE(contains(ran.err, "serving "));
+}
+
+TEST_CASE("nor does one whose probes give no answer") {
+  require_jails();
+  const support::TempDir folder;
+  install(folder.path());
+  const std::string helper = folder / "lib/sandglass/sandglass-reach";
+  fs::remove(helper);
+  fs::copy_file(support::payloads_path() + "/answers_nothing", helper);
+
+  const Ran ran = serve_strangers(folder);
+  CHECK(ran.code == 125);
+  CHECK(contains(ran.err, "these probes gave no answer on this host: "));
+  CHECK(contains(ran.err, "it exited with 0 without a verdict"));
+  CHECK(contains(ran.err, "--serve-unproven serves all the same"));
+  CHECK_FALSE(contains(ran.err, "serving "));
+}
+
+TEST_CASE("an interrupt while the sandbox is tried serves nobody, and nothing is left") {
+  require_jails();
+  const support::TempDir folder;
+  write_tokens(folder);
+  const auto server = serve({"--listen", "0.0.0.0:0", "--token-file", folder / "tokens"});
+  const pid_t pid = server->pid();
+  REQUIRE(comes_to_outside(pid));
+  server->signal(SIGTERM);
+  const Ran ran = server->finish();
+  CHECK(ran.code == 125);
+  CHECK(contains(ran.err, "interrupted; nothing is left behind\n"));
+  CHECK_FALSE(contains(ran.err, "serving "));
+  CHECK_FALSE(has_outside(pid));
+}
+
+TEST_CASE("probe --server that is interrupted takes its containers and its canary away") {
+  require_jails();
+  const support::TempDir folder;
+  const std::string url = "unix:" + (folder / "door");
+  const auto server = serve({"--listen", url});
+  REQUIRE(url_of(*server) == url);
+  support::Child client({.args = {"probe", "--server", url}, .patience = 100s});
+  const std::string mine = "sandglass-door-" + std::to_string(client.pid()) + "-";
+  const auto has_canary = [&mine] {
+    for (const auto& entry : fs::directory_iterator("/tmp"))
+      if (entry.path().filename().string().starts_with(mine)) return true;
+    return false;
+  };
+  runner::reach::Door door(*runner::reach::parse_door(url), {});
+  const auto running = [&door] {
+    std::size_t n = 0;
+    const auto list = door.ask({.target = "/v1/containers"});
+    const json::value document = json::parse(list.body);
+    for (const json::value& one : document.at("data").as_array())
+      n += one.at("status") == "running" ? 1U : 0U;
+    return n;
+  };
+  for (int i = 0; i < 2000 && running() == 0; ++i) ::usleep(10'000);
+  REQUIRE(running() > 0);
+  CHECK(has_canary());
+  client.signal(SIGINT);
+  const Ran ran = client.finish();
+  CHECK(ran.code == 125);
+  CHECK(ran.err == "sandglass: interrupted; nothing is left behind\n");
+  CHECK(running() == 0);
+  CHECK_FALSE(has_canary());
 }

@@ -91,6 +91,31 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+bool has_outside(pid_t pid) {
+  const std::string mine = "sandglass-probe-" + std::to_string(pid) + "-";
+  for (const char* folder : {"/var/tmp", "/tmp"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().filename().string().starts_with(mine)) return true;
+  return false;
+}
+
+bool comes_to_outside(pid_t pid) {
+  for (int i = 0; i < 2000 && !has_outside(pid); ++i) ::usleep(10'000);
+  return has_outside(pid);
+}
+
+void install(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const fs::path built = fs::path(support::sandglass_path()).parent_path().parent_path();
+  const fs::path to = folder;
+  for (const char* name : {"bin", "lib", "share/sandglass"}) fs::create_directories(to / name);
+  for (const char* program : {"sandglass", "sandglass-spawner"})
+    fs::copy_file(built / "bin" / program, to / "bin" / program);
+  fs::copy(built / "lib/sandglass", to / "lib/sandglass", fs::copy_options::recursive);
+  fs::copy(built / "share/sandglass/policies", to / "share/sandglass/policies",
+           fs::copy_options::recursive);
+}
+
 void require_jails() {
   support::require(support::Feature::kUserNamespaces);
   support::require(support::Feature::kSeccompNotify);

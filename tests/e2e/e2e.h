@@ -2,6 +2,8 @@
 // its bound, and left nothing behind.
 #pragma once
 
+#include <sys/types.h>
+
 #include <boost/json.hpp>
 #include <chrono>
 #include <string>
@@ -40,6 +42,15 @@ void write(const std::string& path, const std::string& text);
 Words tree(const std::string& folder);
 
 bool contains(const std::string& text, const std::string& part);
+
+// What `probe`, `compare` and the gate set up outside (reach/outside.h): there is some of the run
+// that this process is; and waiting for it.
+bool has_outside(pid_t pid);
+bool comes_to_outside(pid_t pid);
+
+// What is built, copied into a folder: it may be changed there, and who may enter the folder can
+// run it.
+void install(const std::string& folder);
 
 // What every case that makes a jail needs of this host.
 void require_jails();

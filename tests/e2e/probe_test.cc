@@ -2,8 +2,10 @@
 // join; a policy that opens something is found out; and nothing of a run is left.
 #include "runner/reach/probe.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -54,23 +56,6 @@ const json::object& row(const json::object& report, const std::string& id) {
     if (text(value.as_object(), "id") == id) return value.as_object();
   FAIL("no row " << id);
   return report;
-}
-
-std::set<std::string> outside_folders() {
-  std::set<std::string> found;
-  for (const auto& entry : fs::directory_iterator("/var/tmp")) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("sandglass-probe-")) found.insert(name);
-  }
-  return found;
-}
-
-// Of one run, by its pid.
-bool has_outside(pid_t pid) {
-  const std::string mine = "sandglass-probe-" + std::to_string(pid) + "-";
-  for (const std::string& name : outside_folders())
-    if (name.starts_with(mine)) return true;
-  return false;
 }
 
 void check_as_declared(const std::string& policy, const std::string& mode, std::size_t at_least) {
@@ -187,6 +172,14 @@ TEST_CASE("why: which layers stop it, each alone") {
     INFO(id << " " << json::serialize(row(report, id)));
     CHECK(row(report, id).at("why").at("confirmed") == true);
   }
+  CHECK(row(report, "f01").at("evidence") == "alone");
+  // What the jail itself sees is evidence only where the answer is a filter's.
+  const json::object plain = probe_report({"--policy", "tight", "--only", "k05", "--only", "r11"});
+  CHECK(row(plain, "k05").at("evidence") == "seen");
+  CHECK(row(plain, "k05").at("stopped_by") == json::array{"seccomp"});
+  CHECK(row(plain, "r11").at("errno") == "EMFILE");
+  CHECK(row(plain, "r11").at("evidence") == "expected");
+  CHECK(row(plain, "r11").at("stopped_by") == json::array{"rlimit"});
   CHECK(stopped_by("f01", "mounts"));
   CHECK(stopped_by("f01", "Landlock") == support::has(support::Feature::kLandlock));
   CHECK_FALSE(stopped_by("f01", "seccomp"));
@@ -196,6 +189,17 @@ TEST_CASE("why: which layers stop it, each alone") {
   CHECK(stopped_by("n01", "net namespace"));
   CHECK(stopped_by("h01", "seccomp"));
   CHECK(stopped_by("p32", "pid namespace"));
+}
+
+TEST_CASE("root of a user namespace that knows nobody else can try it too") {
+  require_jails();
+  const Ran ran = run(
+      {.args = {"probe", "--policy", "tight", "--only", "f01", "--only", "k05", "--only", "p22"},
+       .before_exec = [] { support::enter_namespaces(0); }});
+  INFO(ran.err);
+  CHECK(ran.code == 0);
+  CHECK(contains(ran.out, "3 blocked, 0 reached, 0 inconclusive"));
+  CHECK_FALSE(contains(ran.out, "prove nothing"));
 }
 
 TEST_CASE("a second run says the same") {
@@ -211,24 +215,28 @@ TEST_CASE("a second run says the same") {
 TEST_CASE("an interrupt ends the suite, and what it had set up is gone") {
   require_jails();
   const support::Leftovers leftovers;
-  support::Child child({.args = {"probe", "--policy", "standard"}, .patience = kPatience});
-  for (int i = 0; i < 2000 && !has_outside(child.pid()); ++i) ::usleep(10'000);
-  REQUIRE(has_outside(child.pid()));
-  ::usleep(100'000);  // somewhere in the middle
-  child.signal(SIGINT);
-  const pid_t pid = child.pid();
-  const Ran ran = child.finish();
-  CHECK(ran.code == 125);
-  CHECK(contains(ran.err, "interrupted; nothing is left behind"));
-  CHECK_FALSE(has_outside(pid));
-  CHECK(leftovers.found() == "");
+  // --why runs each a dozen times: none of them is waited for.
+  for (const Words& options : {Words{"--policy", "standard"}, Words{"--mode", "join"},
+                               Words{"--policy", "tight", "--why"}}) {
+    Words args{"probe"};
+    args.insert(args.end(), options.begin(), options.end());
+    support::Child child({.args = args, .patience = kPatience});
+    REQUIRE(comes_to_outside(child.pid()));
+    ::usleep(100'000);  // somewhere in the middle
+    child.signal(options.size() == 3 ? SIGTERM : SIGINT);
+    const pid_t pid = child.pid();
+    const Ran ran = child.finish();
+    CHECK(ran.code == 125);
+    CHECK(contains(ran.err, "interrupted; nothing is left behind"));
+    CHECK_FALSE(has_outside(pid));
+    CHECK(leftovers.found() == "");
+  }
 }
 
 TEST_CASE("what a killed run has left is gone with the next one") {
   require_jails();
   support::Child child({.args = {"probe", "--policy", "standard"}, .patience = kPatience});
-  for (int i = 0; i < 2000 && !has_outside(child.pid()); ++i) ::usleep(10'000);
-  REQUIRE(has_outside(child.pid()));
+  REQUIRE(comes_to_outside(child.pid()));
   const pid_t pid = child.pid();
   child.signal(SIGKILL);
   CHECK(child.finish().code == -SIGKILL);
@@ -252,6 +260,46 @@ TEST_CASE("what cannot be probed is refused with a way to mend it") {
   CHECK(contains(line(policy), "tight"));
   const Ran restricted = run({"probe", "--policy", "restricted"});
   CHECK(restricted.code == 125);
-  CHECK(run({"probe", "--list"}).code == 0);
-  CHECK(contains(run({"probe", "--list"}).out, "f01  read-by-path: it reads a file outside"));
+  const Ran few = run({.args = {"probe", "--only", "f01"}, .before_exec = [] {
+                         const rlimit files{512, 512};
+                         ::setrlimit(RLIMIT_NOFILE, &files);
+                       }});
+  CHECK(few.code == 125);
+  CHECK(line(few) == "sandglass: only 512 files may be open, and probes need 1024: ulimit -n 1024");
+}
+
+TEST_CASE("the list is of what is asked for") {
+  const std::string all = run({"probe", "--list"}).out;
+  CHECK(contains(all, "f01  read-by-path: it reads a file outside"));
+  CHECK(contains(all, "\nd01  "));
+  const std::string one = run({"probe", "--list", "--only", "read-by-path"}).out;
+  CHECK(one.starts_with("f01  read-by-path: "));
+  CHECK(std::count(one.begin(), one.end(), '\n') == 1);
+  CHECK_FALSE(contains(run({"probe", "--list", "--category", "kernel"}).out, "f01  "));
+  CHECK(run({"probe", "--list", "--server", "unix:/x"}).out.starts_with("d01  "));
+  CHECK(run({"probe", "--list", "--only", "zzz"}).code == 125);
+  CHECK(run({"probe", "--list", "--json"}).code == 125);
+}
+
+TEST_CASE("a file for the report that cannot be written is refused at once") {
+  const support::TempDir folder;
+  const Ran nowhere = run({"probe", "--junit", folder / "no/x.xml"});
+  CHECK(nowhere.code == 125);
+  CHECK(contains(line(nowhere), "--junit: cannot write " + (folder / "no/x.xml") + ": ENOENT"));
+  CHECK(run({"probe", "--junit", folder.path()}).code == 125);
+  // A run that comes to nothing leaves no empty file, and what was there as it was.
+  write(folder / "old", "old");
+  CHECK(run({"probe", "--only", "zzz", "--junit", folder / "new"}).code == 125);
+  CHECK(run({"probe", "--only", "zzz", "--junit", folder / "old"}).code == 125);
+  CHECK(tree(folder.path()) == Words{"old"});
+  CHECK(contents(folder / "old") == "old");
+  require_jails();
+  // Where there is no room in the end, the report is told all the same.
+  const Ran full = run({"probe", "--only", "f01", "--junit", "/dev/full"});
+  CHECK(full.code == 125);
+  CHECK(contains(full.out, "all as expected"));
+  CHECK(contains(full.err, "cannot write /dev/full: ENOSPC"));
+  const Ran well = run({"probe", "--only", "f01", "--junit", folder / "old"});
+  CHECK(well.code == 0);
+  CHECK(contents(folder / "old").starts_with("<?xml version"));
 }

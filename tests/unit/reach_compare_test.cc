@@ -118,6 +118,33 @@ TEST_CASE("the comparison as text says what tight closes") {
   CHECK(compare_text(tight_and_loose(), Colours::kOn).find('\x1b') != std::string::npos);
 }
 
+TEST_CASE("the text says which layers were tried, seen or only expected") {
+  const std::string text = compare_text(tight_and_loose(), Colours::kOff);
+  CHECK(text.find("seccomp, rlimit\n") != std::string::npos);
+  Comparison c = tight_and_loose();
+  for (ProbePair& pair : c.probes) pair.stopped_a = {{Layer::kMount}, Evidence::kSeen};
+  CHECK(compare_text(c, Colours::kOff).find("mounts (seen)\n") != std::string::npos);
+  for (ProbePair& pair : c.probes) pair.stopped_a = {{Layer::kMount}, Evidence::kExpected};
+  const std::string expected = compare_text(c, Colours::kOff);
+  CHECK(expected.find("mounts (expected)\n") != std::string::npos);
+  CHECK(expected.find("(expected): the catalogue's word") != std::string::npos);
+  CHECK(compare_html(c, {"0.1", "Linux", "2026"}).find("by mounts (expected)") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a sandbox says of itself is shown escaped, once") {
+  Comparison c = tight_and_loose();
+  c.b.surface.network = "\x1b]0;<i>\x07";
+  c.b.surface.devices = {"\x1b[2J<b>\\"};
+  const std::string text = compare_text(c, Colours::kOff);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("\\x1b]0;<i>\\x07") != std::string::npos);
+  CHECK(text.find("\\x1b[2J<b>\\\\\n") != std::string::npos);
+  const std::string page = compare_html(c, {"0.1", "Linux", "2026"});
+  CHECK(page.find('\x1b') == std::string::npos);
+  CHECK(page.find("\\x1b[2J&lt;b&gt;\\\\<") != std::string::npos);
+}
+
 TEST_CASE("two of the same differ in nothing") {
   const Comparison c = compare({surface_of("tight"), {}}, {surface_of("tight"), {}});
   CHECK(tally(c.calls).both == 50);

@@ -184,6 +184,12 @@ TEST_CASE("a server that refuses honest work too is no safe one") {
 
 TEST_CASE("where nobody answers, and what is no address") {
   DoorOptions options;
+  options.url = "unix:/nonexistent/socket";
+  options.only = {"missing-token", "zzz"};
+  const auto unknown = run_door_suite(options);
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().text.starts_with("no probe zzz of the door; "));
+  options.only.clear();
   for (const char* url : {"ftp://127.0.0.1:1", "http://example.com:80", "http://127.0.0.1",
                           "http://127.0.0.1:0", "http://127.0.0.1:99999", "unix:", ""}) {
     INFO(url);

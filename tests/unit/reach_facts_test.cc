@@ -89,11 +89,16 @@ TEST_CASE("words that are no facts, or half of them, are no surface") {
 TEST_CASE("facts may be forged, and stay text") {
   const auto surface = surface_of_facts(
       "seccomp 0\nmount \x1b[2J/x rw tmpfs 1\nlimit open_files -1\nlimit nosuch 5\nsocket A\n"
+      "limit stack 99999999999999999999999\nlimit cpu_time_each 18446744073709551615\n"
+      "limit processes_of_user 7x\nlimit nice unlimited\n"
       "call x y\nbounding 999\neffective\nend facts\n",
       "end facts\n", calls());
   REQUIRE(surface);
   REQUIRE(surface->paths.size() == 1);
-  CHECK(surface->paths[0].path == "\\x1b[2J/x");
-  CHECK(surface->bounding == std::vector<std::string>{"999"});
+  CHECK(surface->paths[0].path == "\x1b[2J/x");  // as it came: who shows it escapes it, once
+  CHECK(surface->bounding == std::vector<std::string>{"number 999"});
+  REQUIRE(surface->limits.size() == 1);
+  CHECK(surface->limits[0].name == "nice");
+  CHECK_FALSE(surface->limits[0].value);
   CHECK(surface->sockets.empty());
 }

@@ -110,6 +110,55 @@ TEST_CASE("JUnit: a case for each, a failure for what is wrong, well-formed") {
   CHECK(xml.ends_with("</testsuite>\n"));
 }
 
+TEST_CASE(
+    "JUnit: a probe without an answer is an error where nothing is declared, as for the exit") {
+  const Report silent = report({row("f01", kI, std::nullopt), row("f02", kR, std::nullopt)});
+  CHECK(exit_code(silent) == 1);
+  const std::string xml = report_junit(silent);
+  CHECK(contains(xml, "tests=\"2\" failures=\"0\" errors=\"1\""));
+  CHECK(
+      contains(xml, "name=\"f01 read-by-path\">\n    <error message=\"no answer\">what &lt;came"));
+  Report hostile = report({row("f01", kR, kB)});
+  hostile.subject = "a\"<b>&\x1b[31m\xef\xbf\xbe";
+  CHECK(contains(report_junit(hostile),
+                 "name=\"sandglass probe a&quot;&lt;b&gt;&amp;\\x1b[31m\\ufffe "));
+}
+
+TEST_CASE("a layer is named with where that is known from") {
+  Row seen = row("k05", kB, kB);
+  seen.seen = {Layer::kSeccomp};
+  Row alone = row("f01", kB, kB);
+  alone.why = Why{{Layer::kMount, Layer::kLandlock}, {}, true};
+  Row together = row("f02", kB, kB);
+  together.why = Why{{}, {}, false, true};
+  const Report all = report({alone, together, row("f03", kB, kB), seen, row("p27", kR, kR),
+                             row("f04", kB, std::nullopt)});
+  const json::value value = json::parse(report_json(all));
+  const auto& rows = value.at("probes").as_array();
+  CHECK(rows[0].at("evidence") == "alone");
+  CHECK(rows[0].at("stopped_by") == json::array{"mounts", "Landlock"});
+  CHECK(rows[1].at("evidence") == "alone");
+  CHECK(rows[1].at("stopped_by").as_array().empty());
+  CHECK(rows[2].at("evidence") == "expected");
+  CHECK(rows[2].at("stopped_by") == json::array{"mounts"});
+  CHECK(rows[3].at("evidence") == "seen");
+  CHECK(rows[3].at("stopped_by") == json::array{"seccomp"});
+  CHECK_FALSE(rows[4].as_object().contains("evidence"));  // reached
+  CHECK_FALSE(rows[5].as_object().contains("evidence"));  // nothing is declared
+  const std::string text = report_text(all, Colours::kOff);
+  CHECK(contains(text, "(ENOENT)  [2 layers, each alone: mounts, Landlock]"));
+  CHECK(contains(text, "[by no layer alone, by several]"));
+  CHECK(contains(text, "[expected: mounts]"));
+  CHECK(contains(text, "[seen: seccomp]"));
+  CHECK(contains(text, "--why tries each layer alone"));
+  CHECK_FALSE(contains(report_text(report({alone}), Colours::kOff), "--why tries"));
+}
+
+TEST_CASE("a control without an answer is not said to have been stopped") {
+  const std::string text = report_text(report({row("f01", kB, kB, kI)}), Colours::kOff);
+  CHECK(contains(text, "did not get through either, or gave no answer"));
+}
+
 TEST_CASE("text names what is wrong, and how deep the defence is") {
   Row deep = row("f01", kB, kB);
   deep.why = Why{{Layer::kMount, Layer::kLandlock}, {}, true};

@@ -46,6 +46,8 @@ TEST_CASE("nothing that a terminal would act on stays in printable text") {
                   "31m") == "\\u009b31m");  // C1 control sequence introducer
   const std::string reversed = std::string(1, '\xe2') + "\x80\xae" + "fdp.exe";
   CHECK(printable(reversed) == "\\u202efdp.exe");  // right-to-left override
+  CHECK(printable("\xef\xbf\xbe\xef\xbf\xbf\xf0\x9f\xbf\xbe") == "\\ufffe\\uffff\\u1fffe");
+  CHECK(printable("\xef\xbf\xbd") == "\xef\xbf\xbd");  // U+FFFD is one
   CHECK(printable("Zürich") == "Zürich");
   CHECK(printable("\0"s) == "\\x00");
 }

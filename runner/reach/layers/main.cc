@@ -93,9 +93,14 @@ void keep_capabilities() {
   must(::syscall(SYS_capset, &header, data), "capset");
 }
 
-// Root becomes somebody else at once. It keeps its capabilities until the layers stand.
+// Root becomes somebody else at once. It keeps its capabilities until the layers stand. In a user
+// namespace that knows nobody else (UID 0), to be root is made to give nothing (capabilities(7)).
 void become_nobody(uid_t uid) {
   if (::geteuid() != 0) return;
+  if (uid == 0) {
+    must(jail::lock_securebits(), "securebits");
+    return;
+  }
   must(::setgroups(0, nullptr), "setgroups");
   must(::prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0), "keep capabilities");
   must(::setresgid(uid, uid, uid), "setresgid");
@@ -216,6 +221,9 @@ int filter_file(const jail::PlanView& plan) {
 }
 
 [[noreturn]] void execute(const Wanted& wanted, int filter) {
+  // PR_SET_PDEATHSIG(2const): becoming somebody else has cleared it. Whoever started us waits for
+  // us; should that be killed, we are not to stay.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   std::vector<std::string> words = wanted.words;
   if (filter >= 0) {
     const std::string number = std::to_string(filter);
