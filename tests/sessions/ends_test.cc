@@ -80,8 +80,8 @@ TEST_CASE("what waits can be interrupted before it begins") {
   const auto first = test.begin(id, {"import time; time.sleep(50)"});
   test.until([&] { return first->order == "begin"; });
   const auto second = test.begin(id, {"print('never')"});
-  std::vector<std::shared_ptr<Told>> others;
-  for (int i = 0; i < 15; ++i) others.push_back(test.begin(id, {"1"}));
+  std::vector<std::shared_ptr<Told>> others(15);
+  for (auto& one : others) one = test.begin(id, {"1"});
   CHECK(contains(test.begin(id, {"1"})->refused, "16 executions waiting"));
   second->handle->interrupt();
   second->handle->interrupt();
