@@ -32,9 +32,12 @@ tl::unexpected<Error> bad_url(const std::string& url) {
 
 using Clock = std::chrono::steady_clock;
 
+enum class OnInterrupt : std::uint8_t { kEnd, kGoOn };
+
 // False: by the deadline, or until we are told to end, there was none.
-bool wait_for(int fd, short events, Clock::time_point deadline) {
-  while (!is_interrupted()) {
+bool wait_for(int fd, short events, Clock::time_point deadline,
+              OnInterrupt on_interrupt = OnInterrupt::kEnd) {
+  while (on_interrupt == OnInterrupt::kGoOn || !is_interrupted()) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     const auto glance = std::clamp(left, std::chrono::milliseconds(0), kGlance);
@@ -152,7 +155,12 @@ void Connection::set_deadline(std::chrono::milliseconds from_now) {
 }
 
 bool Connection::wait(short events) {
-  const bool ready = wait_for(socket_.get(), events, deadline_);
+  constexpr std::chrono::seconds kGrace{2};
+  bool ready = wait_for(socket_.get(), events, deadline_);
+  if (!ready && sees_through_ && is_interrupted()) {
+    ready = wait_for(socket_.get(), events, std::min(deadline_, Clock::now() + kGrace),
+                     OnInterrupt::kGoOn);
+  }
   late_ = late_ || !ready;
   return ready;
 }

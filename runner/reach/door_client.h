@@ -45,6 +45,9 @@ class Connection {
   // False at the end or the deadline.
   bool read_some(std::string& into);
   void set_deadline(std::chrono::milliseconds from_now);
+  // An interrupt leaves what is waited for two more seconds: what the server makes must be known,
+  // to be taken away again.
+  void see_through() { sees_through_ = true; }
   [[nodiscard]] bool is_late() const { return late_; }  // a wait ended by the deadline
   void reset();                                         // ends it with an RST
 
@@ -56,6 +59,7 @@ class Connection {
   std::chrono::steady_clock::time_point deadline_ =
       std::chrono::steady_clock::now() + std::chrono::seconds(15);
   bool late_ = false;
+  bool sees_through_ = false;
 };
 
 Reply parse_reply(std::string bytes);

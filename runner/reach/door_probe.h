@@ -52,10 +52,12 @@ class Door {
   [[nodiscard]] const std::string& canary() const { return canary_; }
 
  private:
+  Reply exchange(std::string_view bytes, bool sees_through);
+
   DoorAddress address_;
   std::vector<std::string> tokens_;
-  std::vector<std::string> containers_;
-  Interrupt interrupt_;  // containers are to be deleted
+  std::vector<std::pair<std::string, int>> containers_;  // id and client, of whatever was made
+  Interrupt interrupt_;                                  // containers are to be deleted
   std::string canary_path_;
   std::string canary_;
   jail::Fd held_;  // the canary's file
