@@ -163,12 +163,10 @@ std::optional<Connection> Door::connect() {
   return std::move(*connection);
 }
 
-Reply Door::raw(std::string_view bytes) { return exchange(bytes, false); }
+Reply Door::raw(std::string_view bytes) { return exchange(connect(), bytes); }
 
-Reply Door::exchange(std::string_view bytes, bool sees_through) {
-  auto connection = connect();
+Reply Door::exchange(std::optional<Connection> connection, std::string_view bytes) {
   if (!connection) return {};
-  if (sees_through) connection->see_through();
   (void)connection->send(bytes);  // a server that has heard enough may close before the end
   return parse_reply(connection->read_to_end());
 }
@@ -183,7 +181,9 @@ Reply Door::ask(const Ask& ask) {
   }
   request += "Connection: close\r\n\r\n" + ask.body;
   if (ask.method != "POST" || ask.target != kContainers) return raw(request);
-  Reply reply = exchange(request, true);
+  auto connection = connect();
+  if (connection) connection->see_through();
+  Reply reply = exchange(std::move(connection), request);
   if (std::string id = text_of(reply, "id"); reply.is_success() && !id.empty())
     containers_.emplace_back(std::move(id), ask.client);
   return reply;

@@ -52,7 +52,8 @@ class Door {
   [[nodiscard]] const std::string& canary() const { return canary_; }
 
  private:
-  Reply exchange(std::string_view bytes, bool sees_through);
+  // On a connection of its own.
+  static Reply exchange(std::optional<Connection> connection, std::string_view bytes);
 
   DoorAddress address_;
   std::vector<std::string> tokens_;
