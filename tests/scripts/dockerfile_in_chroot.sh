@@ -18,9 +18,10 @@ n=0; root=; folder=/; user=root
 in_root() {
   # shellcheck disable=SC2016  # the inner shell expands
   unshare --mount --pid --fork sh -eu -c '
-    mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"
+    mount --rbind "$1" "$1"; mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"
     cp -L /etc/resolv.conf /etc/hosts "$1/etc/"
-    exec chroot "$1" setpriv --reuid="$2" --regid="$2" --init-groups env HOME=/root sh -euc "cd $3; $4"' \
+    cd "$1"; pivot_root . mnt; umount -l /mnt  # in a chroot nobody may make a user namespace
+    exec setpriv --reuid="$2" --regid="$2" --init-groups env HOME=/root sh -euc "cd $3; $4"' \
     sh "$root" "$user" "$folder" "$1"
 }
 # The steps, one a line, continued lines joined.
@@ -41,6 +42,8 @@ while read -r word rest <&3; do
       to=${rest#* }; case $to in /*) to=$root$to ;; *) to=$root$folder/$to ;; esac
       if [ "${rest%% *}" = . ]; then
         git -C "$from" ls-files -z | tar -C "$from" --null -T - -cf - | tar -C "$to" -xf -
+      elif [ -d "$from/${rest%% *}" ]; then  # what is in it
+        mkdir -p "$to"; cp -a "$from/${rest%% *}/." "$to"
       else
         mkdir -p "$(dirname -- "$to")"; cp -a "$from/${rest%% *}" "$to"
       fi ;;
