@@ -108,6 +108,7 @@ class Worker {
 
   // worker_meters.cc
   void arm(std::uint64_t id, Millis cpu_time);
+  void begin_counted(JailProcess& jail, Millis cpu_limit);
   void count_anew(JailProcess& jail);
   void tell_usage(std::uint64_t id);
   void set_meters();

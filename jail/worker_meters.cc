@@ -4,20 +4,31 @@
 #include "jail/worker.h"
 
 namespace jail {
+namespace {
+
+bool is_end_known(const JailProcess& jail) {
+  return jail.ended.exited || jail.ended.cause != KillCause::kNone;
+}
+
+}  // namespace
 
 void Worker::arm(std::uint64_t id, Millis cpu_time) {
   JailProcess* jail = find(id);
-  if (jail == nullptr || !jail->joining) return;
-  if (jail->ended.exited || jail->ended.cause != KillCause::kNone) return;  // as look_at_meter()
+  if (jail == nullptr || !jail->joining || is_end_known(*jail)) return;
   jail->cgroup.reset_peak();
   jail->armed = jail->cgroup.stats();
   if (cgroups_.enforcer(Controller::kCpu) == Enforcer::kNone)
     jail->armed.cpu_time = sampled(*jail).cpu_time;
-  jail->ended = Ended{};
-  jail->cpu_limit = cpu_time;
-  jail->sample_every = kTick;
-  jail->sample_at = Clock::now() + kTick;
-  if (jail->notify) jail->notify->forget();
+  begin_counted(*jail, cpu_time);
+}
+
+// From `armed` on: the limit, the next sample, and nothing of what came before.
+void Worker::begin_counted(JailProcess& jail, Millis cpu_limit) {
+  jail.ended = Ended{};
+  jail.cpu_limit = cpu_limit;
+  jail.sample_every = kTick;
+  jail.sample_at = Clock::now() + kTick;
+  if (jail.notify) jail.notify->forget();
 }
 
 // A payload that comes after another, until it is armed: what that one used or died of is not its
@@ -42,15 +53,11 @@ void Worker::look_at_meter(JailProcess& jail) {
   const MeterSlot* slot = meters_.slot(jail.slot);
   if (slot == nullptr || !jail.joining || jail.stage != Stage::kRunning) return;
   const auto armed = newly_armed(*slot, jail.serial, jail.meter_turn);
-  if (!armed || jail.ended.exited || jail.ended.cause != KillCause::kNone) return;
-  jail.ended = Ended{};
+  if (!armed || is_end_known(jail)) return;
   jail.armed.cpu_time = Millis(armed->from.cpu_usec / 1000);
   jail.armed.oom_kills = armed->from.oom_kills;
   jail.armed.process_limit_hits = armed->from.process_limit_hits;
-  jail.cpu_limit = armed->cpu_limit;
-  jail.sample_every = kTick;
-  jail.sample_at = Clock::now() + kTick;
-  if (jail.notify) jail.notify->forget();
+  begin_counted(jail, armed->cpu_limit);
 }
 
 void Worker::tell_usage(std::uint64_t id) {

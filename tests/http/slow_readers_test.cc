@@ -46,6 +46,9 @@ struct Downloads {
     REQUIRE(server.eventually([&] { return server.metrics.bytes_waiting >= files * kFile; }));
     CHECK(server.ask<std::uint64_t>([&] { return server.metrics.bytes_waiting; }) <= kRoom);
   }
+  void wait_for_cut(std::uint64_t replies) {
+    REQUIRE(server.eventually([&] { return server.metrics.replies_cut == replies; }));
+  }
   std::uint64_t cut() {
     return server.ask<std::uint64_t>([&] { return server.metrics.replies_cut; });
   }
@@ -62,7 +65,7 @@ TEST_CASE("whoever has not taken a reply for long makes room for the next") {
   Client two = downloads.ask('a');
   downloads.wait_for_waiting(2);
   Client three = downloads.ask('a');
-  REQUIRE(downloads.server.eventually([&] { return downloads.server.metrics.replies_cut == 1; }));
+  downloads.wait_for_cut(1);
   CHECK(one.read_to_end().size() < kFile);
   CHECK(three.read_response().body == std::string(kFile, 'a'));
   CHECK(two.read_response().body == std::string(kFile, 'a'));
@@ -77,9 +80,9 @@ TEST_CASE("of several tenants the one that holds most makes room, not the one th
   Client greedy = downloads.ask('b');
   downloads.wait_for_waiting(2);
   Client again = downloads.ask('b');  // whose turn it is: both hold the same
-  REQUIRE(downloads.server.eventually([&] { return downloads.server.metrics.replies_cut == 1; }));
+  downloads.wait_for_cut(1);
   Client third = downloads.ask('b');
-  REQUIRE(downloads.server.eventually([&] { return downloads.server.metrics.replies_cut == 2; }));
+  downloads.wait_for_cut(2);
   CHECK(third.read_response().body == std::string(kFile, 'b'));
 }
 
