@@ -28,6 +28,7 @@ import driver
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 MOST_ORDER = 1 << 20
+PATIENCE = 2  # seconds
 
 
 def threads():
@@ -37,6 +38,17 @@ def threads():
         import threading
 
         return threading.active_count()
+
+
+def one_thread():
+    """Whether one thread is left. Those that are about to end are waited for: matplotlib stops a timer once
+    it has its list of fonts, and on a busy machine that thread ends some moments later."""
+    until = time.perf_counter() + PATIENCE
+    while threads() != 1:
+        if time.perf_counter() > until:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 class Fatal(Exception):
@@ -54,7 +66,7 @@ def load(names):
             preloaded.append(name)
         except BaseException as error:  # also SystemExit: a library is no reason to die
             missing.append({"name": name, "reason": "%s: %s" % (type(error).__name__, error)})
-        if threads() != 1:
+        if not one_thread():
             raise Fatal("importing %s started a thread, so payloads can't be forked" % name)
     for name, value in before.items():
         if value is None:
@@ -286,7 +298,7 @@ def main():
         thrift.find_numpy_state()
         let_go_of_files()
         thrift.stop_keeping()
-        if threads() != 1:
+        if not one_thread():
             raise Fatal("warming up started a thread, so payloads can't be forked")
     except Fatal as error:
         tell(ev="failed", id=None, error=str(error))

@@ -147,18 +147,27 @@ class Forks(unittest.TestCase):
 
 
 class Starts(unittest.TestCase):
-    def test_a_preloaded_thread_is_refused(self):
+    def with_a_thread_of(self, seconds):
+        """A prototype that preloads a module which starts a thread."""
         path = self.enterContext(__import__("tempfile").TemporaryDirectory())
         with open(path + "/starts_thread.py", "w") as file:
-            file.write("import threading, time\nthreading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n")
+            file.write(f"import threading, time\nthreading.Thread(target=time.sleep, args=({seconds},), daemon=True).start()\n")
         os.environ["PYTHONPATH"] = path
         try:
-            prototype = Prototype("--preload", "json,starts_thread")
+            return Prototype("--preload", "json,starts_thread")
         finally:
             del os.environ["PYTHONPATH"]
+
+    def test_a_preloaded_thread_is_refused(self):
+        prototype = self.with_a_thread_of(30)
         self.assertEqual(prototype.ready["ev"], "failed")
         self.assertIn("starts_thread", prototype.ready["error"])
         self.assertEqual(prototype.close(), 1)
+
+    def test_a_preloaded_thread_that_ends_is_waited_for(self):
+        prototype = self.with_a_thread_of(0.2)
+        self.assertEqual((prototype.ready["ev"], prototype.ready["preloaded"]), ("ready", ["json", "starts_thread"]))
+        self.assertEqual(prototype.close(), 0)
 
     @unittest.skipUnless(__import__("shutil").which("cc"), "no C compiler")
     def test_join_library_serves_the_orders(self):
