@@ -60,8 +60,8 @@ int copy(int from, int to) {
 
 // In join.h's order.
 constexpr std::array<const char*, kNamespaces> kNamespacePaths{
-    "/proc/self/ns/user", "/proc/self/ns/mnt",    "/proc/self/ns/net", "/proc/self/ns/ipc",
-    "/proc/self/ns/uts",  "/proc/self/ns/cgroup", "/proc/self/ns/pid"};
+    "/proc/self/ns/net", "/proc/self/ns/user",   "/proc/self/ns/mnt", "/proc/self/ns/ipc",
+    "/proc/self/ns/uts", "/proc/self/ns/cgroup", "/proc/self/ns/pid"};
 
 class Init {
  public:
@@ -165,7 +165,7 @@ class Init {
     while (true) wait_for_news();
   }
 
-  // SIOCSIFFLAGS on the only interface a new network namespace has.
+  // SIOCSIFFLAGS on the only interface a new network namespace has, which is then the jail's own.
   int loopback() const {
     if (plan_.header().loopback == Loopback::kDown) return 0;
     const Fd s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -19,8 +19,7 @@ namespace jail {
 namespace {
 
 // init.cc unshares ipc and cgroup.
-constexpr __u64 kNamespaces =
-    CLONE_PIDFD | CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS;
+constexpr __u64 kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS;
 
 struct Clone {
   pid_t pid = -1;
@@ -28,14 +27,16 @@ struct Clone {
 };
 
 enum class Files : std::uint8_t { kCopied, kShared };
+enum class Network : std::uint8_t { kOurs, kNew };
 
 // fork(2) with namespaces. The child runs on a copy of this stack and must only call what
 // restrict.h lists.
-Clone clone_into_namespaces(int cgroup_v2, Files files) {
+Clone clone_into_namespaces(int cgroup_v2, Files files, Network network) {
   Clone made;
   clone_args args{};
-  args.flags = kNamespaces;
+  args.flags = CLONE_PIDFD | kNamespaces;
   if (files == Files::kShared) args.flags |= CLONE_FILES;
+  if (network == Network::kNew) args.flags |= CLONE_NEWNET;
   args.pidfd = reinterpret_cast<std::uint64_t>(&made.pidfd);
   args.exit_signal = SIGCHLD;
   if (cgroup_v2 >= 0) {
@@ -43,6 +44,22 @@ Clone clone_into_namespaces(int cgroup_v2, Files files) {
     args.cgroup = static_cast<__u64>(cgroup_v2);
   }
   made.pid = static_cast<pid_t>(::syscall(SYS_clone3, &args, sizeof(args)));
+  return made;
+}
+
+// Returns twice. Where loopback is to be up, the jail makes a network of its own: to set it up asks
+// for rights that no jail has in one of ours.
+Result<Clone> clone_jail(JailProcess& jail, Loopback loopback, const Cgroup& cgroup,
+                         Networks& networks) {
+  if (loopback == Loopback::kDown) {
+    auto network = networks.enter();
+    if (!network) return tl::unexpected(network.error());
+    jail.network = std::move(*network);
+  }
+  const Clone made =
+      clone_into_namespaces(cgroup.v2_folder(), jail.shared ? Files::kShared : Files::kCopied,
+                            jail.network.valid() ? Network::kOurs : Network::kNew);
+  if (made.pid < 0) return fail(Step::kClone, errno);
   return made;
 }
 
@@ -62,7 +79,7 @@ Clone clone_into_namespaces(int cgroup_v2, Files files) {
 
 Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t serial,
                               std::uint32_t slot, const Cgroups& cgroups, const WorkerFacts& facts,
-                              ReservedFds& reserved) {
+                              ReservedFds& reserved, Networks& networks) {
   const PlanHeader& h = plan->view.header();
   const Totals totals{Bytes{h.memory}, h.processes, Millis(h.cpu_time_ms)};
   auto cgroup = cgroups.create(serial, totals);
@@ -83,23 +100,25 @@ Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t se
     of_jail.process_limit = h.processes + 1;
 
   jail.shared = reserved.put(theirs);
-  const Clone made =
-      clone_into_namespaces(cgroup->v2_folder(), jail.shared ? Files::kShared : Files::kCopied);
-  if (made.pid == 0) begin_init(jail, plan->view, of_jail, *cgroup, std::move(theirs));
-  if (made.pid < 0) {
-    const int error = errno;
+  auto made = clone_jail(jail, h.loopback, *cgroup, networks);
+  if (made && made->pid == 0) begin_init(jail, plan->view, of_jail, *cgroup, std::move(theirs));
+  if (!made) {
+    // From where that fails, the next jail's is entered all the same.
+    (void)networks.leave();
+    networks.give_back(std::move(jail.network));
     cgroup->remove();
-    return fail(Step::kClone, error);
+    return tl::unexpected(made.error());
   }
   jail.serial = serial;
   jail.slot = slot;
   jail.plan = std::move(plan);
-  jail.pid = made.pid;
-  jail.pidfd = Fd(made.pidfd);
+  jail.pid = made->pid;
+  jail.pidfd = Fd(made->pidfd);
   jail.cgroup = std::move(*cgroup);
   jail.facts = of_jail;
   const Identity inside{Id{h.uid}, Id{h.gid}};
-  auto ready = map_jail(facts.proc, jail.pid, inside, facts.block, slot);
+  auto ready = jail.network.valid() ? networks.leave() : Result<void>();
+  if (ready) ready = map_jail(facts.proc, jail.pid, inside, facts.block, slot);
   if (ready) {
     InitOrder go;
     go.type = OrderType::kGo;

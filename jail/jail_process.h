@@ -16,6 +16,7 @@
 #include "jail/fd.h"
 #include "jail/identity.h"
 #include "jail/join.h"
+#include "jail/networks.h"
 #include "jail/notify.h"
 #include "jail/plan.h"
 #include "jail/reserved_fds.h"
@@ -82,6 +83,7 @@ struct JailProcess {
   std::chrono::steady_clock::time_point sample_at;
   std::chrono::milliseconds sample_every{0};
   Cgroup cgroup;
+  Fd network;  // to be given back; invalid where the jail made its own
   std::unique_ptr<Notify> notify;
   Stage stage = Stage::kMaking;
   std::optional<std::uint64_t> launch;  // the caller's id
@@ -107,10 +109,10 @@ struct WorkerFacts {
   JailFacts jail;
 };
 
-// clone3 into fresh namespaces (and, for v2, into the cgroup), id maps written, "go" sent. On
-// failure nothing is left behind.
+// clone3 into fresh namespaces (for v2, into the cgroup; without loopback, into one of `networks`),
+// id maps written, "go" sent. On failure nothing is left behind.
 Result<JailProcess> make_jail(std::shared_ptr<LoadedPlan> plan, std::uint64_t serial,
                               std::uint32_t slot, const Cgroups& cgroups, const WorkerFacts& facts,
-                              ReservedFds& reserved);
+                              ReservedFds& reserved, Networks& networks);
 
 }  // namespace jail

@@ -29,10 +29,9 @@ enum Place : std::size_t { kPlan, kReport, kGo, kControl, kIn, kOut, kErr, kFirs
 constexpr int kReportFd = 4;
 constexpr int kGoFd = 5;
 
-// In the order in which they are entered: the user namespace first, since it gives the rights for
-// the others. The pid namespace is the prototype's business, before the clone.
-constexpr std::array kFlags{CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWNET,
-                            CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+// In Namespace's order.
+constexpr std::array kFlags{CLONE_NEWNET, CLONE_NEWUSER, CLONE_NEWNS,
+                            CLONE_NEWIPC, CLONE_NEWUTS,  CLONE_NEWCGROUP};
 
 class Child {
  public:

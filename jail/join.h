@@ -19,8 +19,11 @@
 
 namespace jail {
 
-// What init opens of its own namespaces, in this order.
-enum class Namespace : std::uint8_t { kUser, kMount, kNet, kIpc, kUts, kCgroup, kPid };
+// What init opens of its own namespaces, in the order in which they are entered. The network first:
+// it may be the worker's, and the user namespace, which gives the rights for the others, takes
+// those over what is the worker's away. The pid namespace is the prototype's business, before the
+// clone.
+enum class Namespace : std::uint8_t { kNet, kUser, kMount, kIpc, kUts, kCgroup, kPid };
 inline constexpr std::size_t kNamespaces = 7;
 
 // worker -> prototype. With it: plan, report (write end), go (read end), control, stdin, stdout,

@@ -26,6 +26,7 @@ Worker::Worker(Fd caller, Fd keeper, const Hello& hello, const Cgroups& cgroups,
       hello_(hello),
       cgroups_(cgroups),
       facts_(facts),
+      networks_(facts.proc),
       free_slots_(hello.slots) {
   for (std::uint32_t i = 0; i < hello.slots; ++i) free_slots_[i] = hello.slots - 1 - i;
 }

@@ -18,6 +18,7 @@
 #include "jail/fd.h"
 #include "jail/jail_process.h"
 #include "jail/meter.h"
+#include "jail/networks.h"
 #include "jail/sample.h"
 #include "jail/wire.h"
 
@@ -131,6 +132,7 @@ class Worker {
   const Hello hello_;
   const Cgroups& cgroups_;
   const WorkerFacts facts_;
+  Networks networks_;
   bool alive_ = true;
   MeterMemory meters_;  // shared with the caller, if it likes
   std::vector<std::uint32_t> free_slots_;

@@ -15,7 +15,7 @@ namespace jail {
 Result<JailProcess*> Worker::make(const std::shared_ptr<LoadedPlan>& plan) {
   if (free_slots_.empty()) return fail(Step::kSlots, EAGAIN);
   const std::uint64_t serial = ++last_serial_;
-  auto jail = make_jail(plan, serial, free_slots_.back(), cgroups_, facts_, reserved_);
+  auto jail = make_jail(plan, serial, free_slots_.back(), cgroups_, facts_, reserved_, networks_);
   if (!jail) return tl::unexpected(jail.error());
   free_slots_.pop_back();
   JailProcess& stored = jails_.emplace(serial, std::move(*jail)).first->second;
@@ -191,6 +191,7 @@ void Worker::bury(JailProcess& jail) {
   throttled_.erase(std::remove(throttled_.begin(), throttled_.end(), jail.serial),
                    throttled_.end());
   if (!jail.cgroup.remove()) leftovers_.push_back(std::move(jail.cgroup));
+  networks_.give_back(std::move(jail.network));
   free_slots_.push_back(jail.slot);
   if (jail.launch) launches_.erase(*jail.launch);
   jails_.erase(jail.serial);

@@ -70,8 +70,8 @@ TEST_CASE("a temp file is seen") {
   const support::TempDir dir;
   REQUIRE(::setenv("TMPDIR", dir.path().c_str(), 1) == 0);
   const support::Leftovers leftovers;
-  std::ofstream(dir / "sandglass-1234") << "x";
-  CHECK(leftovers.found(kImpatient) == "file " + (dir / "sandglass-1234") + "\n");
+  std::ofstream(dir / "sandglass-99999999") << "x";
+  CHECK(leftovers.found(kImpatient) == "file " + (dir / "sandglass-99999999") + "\n");
 }
 
 TEST_CASE("a cgroup is seen, unless it bears a living stranger's pid") {
