@@ -186,6 +186,7 @@ void Session::begin(Execution& execution) {
   denied_.clear();
   interpreter_->arm(limits.cpu_time);
   execution.started = Clock::now();
+  has_state_ = true;
   if (execution.paused) interpreter_->pause();
   if (plan_->language == "bash")
     interpreter_->send_raw(shell_order(execution));
@@ -206,7 +207,9 @@ void Session::act(Act act) {
   if (running_->begun) press();
   deadline_.expires_after(plan_->policy.limits.grace);
   while_it_runs(deadline_, [](Session& session) {
-    if (!session.running_->ended && session.interpreter_) session.interpreter_->kill();
+    if (session.running_->ended || !session.interpreter_) return;
+    session.running_->killed = true;
+    session.interpreter_->kill();
   });
 }
 
@@ -249,9 +252,11 @@ void Session::on_ended(const Result<jail::Ended>& how) {
                      std::to_string(outcome.status.value_or(0)) +
                      "; variables are gone, files stay";
     outcome.state_preserved = false;
+    has_state_ = false;  // its outcome says so
     finish(std::move(outcome));
     if (closed_) return;  // by whom it was told
   }
+  note_loss(how);
   restart(how);
 }
 

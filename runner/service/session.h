@@ -86,6 +86,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
   void take(const boost::json::object& frame);
+  void take_result(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
   void tell_early();
   void on_usage(const jail::Ended& so_far);
@@ -98,6 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void conclude();
   void fill_in_digests(Finished& finished);
   void tell(const ExecutionEvent& event);
+  void note_loss(const Result<jail::Ended>& how);
   void restart(const Result<jail::Ended>& how);
   void join_again();
   void lose_jail();
@@ -118,6 +120,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<char> hashing_ = std::make_shared<char>();  // the interest in what is hashed
   std::vector<jail::Denied> denied_;
   std::uint64_t last_number_ = 0;
+  bool has_state_ = false;  // something was executed in this interpreter
+  std::string lost_;        // why that is gone, as long as nobody was told
   int restarts_ = 0;  // in a row
   bool closed_ = false;
   boost::asio::steady_timer deadline_;

@@ -49,30 +49,42 @@ void Session::take(const json::object& frame) {
     tell_early();
     if (running_ && execution.act != Act::kNone) press();
   } else if (event == "result") {
-    Rich rich;
-    const auto* main = frame.if_contains("main");
-    rich.is_main = main != nullptr && main->is_bool() && main->get_bool();
-    std::size_t bytes = 0;
-    if (const auto* data = frame.if_contains("data"); data != nullptr && data->is_object()) {
-      for (const auto& [type, value] : data->get_object()) {
-        if (!value.is_string() || rich.data.size() >= 16) continue;
-        bytes += value.get_string().size();
-        rich.data[std::string(type)] = std::string(value.get_string());
-      }
-    }
-    if (++execution.results > kMostResults || (execution.result_bytes += bytes) > kMostResultBytes)
-      return;
-    tell(rich);
+    take_result(frame);
   } else if (event == "error") {
     tell(Raised{text_in(frame, "name"), text_in(frame, "value"), text_in(frame, "traceback")});
-  } else if (event == "end") {
+  } else if (event == "end" && !execution.killed) {
     execution.ended = true;
     execution.status = text_in(frame, "status");
     execution.code = static_cast<int>(std::min<std::uint64_t>(number_in(frame, "code"), 255));
     deadline_.cancel();
     pressing_.cancel();
-    interpreter_->ask_usage();
+    if (execution.act == Act::kNone)
+      interpreter_->ask_usage();
+    else
+      interpreter_->ask_usage_behind();
   }
+}
+
+void Session::take_result(const json::object& frame) {
+  Rich rich;
+  const auto* main = frame.if_contains("main");
+  rich.is_main = main != nullptr && main->is_bool() && main->get_bool();
+  std::size_t bytes = 0;
+  if (const auto* data = frame.if_contains("data"); data != nullptr && data->is_object()) {
+    for (const auto& [type, value] : data->get_object()) {
+      if (!value.is_string() || rich.data.size() >= 16) continue;
+      bytes += value.get_string().size();
+      rich.data[std::string(type)] = std::string(value.get_string());
+    }
+  }
+  Execution& execution = *running_;
+  if (execution.results >= kMostResults || bytes > kMostResultBytes - execution.result_bytes) {
+    ++execution.results_dropped;
+    return;
+  }
+  ++execution.results;
+  execution.result_bytes += bytes;
+  tell(rich);
 }
 
 void Session::on_output(StreamOf stream, std::string_view bytes) {

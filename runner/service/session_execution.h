@@ -21,10 +21,12 @@ struct Session::Execution {
   Stream err;
   std::size_t results = 0;
   std::size_t result_bytes = 0;
+  std::uint64_t results_dropped = 0;
   bool begun = false;
   std::vector<Output> early;  // read before `begin` was: pipes and channel are not ordered
   bool paused = false;
   bool ended = false;
+  bool killed = false;  // what the driver may still say of its end is too late
   std::string status;
   int code = 0;
 };
