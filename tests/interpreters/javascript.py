@@ -81,6 +81,11 @@ class JavaScript(DriverTest):
         self.fails("const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); throw e", "Error")
         self.assertIn("[cause]: Error: inner", self.fails("throw new Error('outer', { cause: new Error('inner') })", "Error")["traceback"])
         self.fails("(function r() { r() })()", "RangeError")
+        text = self.value("const err = new TypeError('kept'); ({ err, list: [err] })")
+        self.assertRegex(text, r"TypeError: kept\n +at <cell \d+>:1:13")
+        self.assertNotRegex(text, "driver|inspector|vm|breakable|cell_")
+        self.assertIn("'\\n    at x (<cell_1>'", self.value("'\\n    at x (<cell_1>'"))
+        self.assertIn("leave `export` out", self.fails("export const one = 1", "SyntaxError")["value"])
         self.assertLess(len(self.fails("throw new Error('x'.repeat(1e7))", "Error")["traceback"]), 20000)
         self.lives()
 

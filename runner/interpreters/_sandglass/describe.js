@@ -14,9 +14,15 @@ function cut(text, most) {
       `\n... [the text is ${text.length} characters long; the first ${most} are shown]`;
 }
 
+// How an error came to the cell, in the text of a value that holds one.
+const OURS = /^\s+at .*(node:inspector|\/driver\.js:\d|breakable:1:1|sigintHandlersWrap|node:vm:)/;
+
 function plain(value) {
   try {
-    return inspect(value);
+    const text = inspect(value);
+    if (!text.includes('\n    at ') && !text.includes('<cell_')) return text;
+    return text.split('\n').filter((line) => !OURS.test(line)).join('\n')
+        .replace(/(\(|at )<cell_(\d+)>(?=:\d)/g, '$1<cell $2>');
   } catch (error) {
     return `<${typeof value}: inspecting it threw ${safely(() => String(error))}>`;
   }
@@ -46,6 +52,7 @@ function pointAt(name, code, details) {
   return `${name}:${details.lineNumber + 1}\n${text}`;
 }
 
+const STATIC_EXPORT = '; what a cell declares is there for the next ones: leave `export` out';
 const STATIC_IMPORT =
     '; in a cell write  const { name } = require("module")  or  const module = await import("module")';
 
@@ -62,6 +69,10 @@ function describe(error, name, code, details) {
     if (/import statement|import call|import declaration/i.test(value)) {
       value += STATIC_IMPORT;
       stack += STATIC_IMPORT;
+    }
+    if (value === "Unexpected token 'export'") {
+      value += STATIC_EXPORT;
+      stack += STATIC_EXPORT;
     }
     stack = pointAt(name, code, details) + stack;
   }
