@@ -68,6 +68,37 @@ TEST_CASE("an interrupt that comes when its execution is over does not end the n
   CHECK(second->number == 2);  // of the same interpreter
 }
 
+TEST_CASE("interrupts at any moment, two in a row, end nothing but what they were meant for") {
+  require_jails();
+  SessionsUnderTest test;
+  const Speech speech = GENERATE(
+      Speech{"python", "for i in range(20000): pass", "print(7)"},
+      Speech{"node", "for (let i = 0; i < 3e5; i++); await null; 1", "console.log(7)"},
+      Speech{"bash", "for ((i = 0; i < 300; i++)); do :; done", "echo 7"});
+  INFO(speech.language);
+  ContainerWish wish;
+  wish.language = speech.language;
+  const auto made = test.create(wish);
+  REQUIRE(made);
+  CHECK(test.run(made->id, speech.next).out == "7\n");
+  int interrupted = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto first = test.begin(made->id, {speech.brief});
+    test.pass(std::chrono::milliseconds(i % 12));
+    if (test.service->interrupt("", made->id)) (void)test.service->interrupt("", made->id);
+    const auto second = test.begin(made->id, {speech.next});
+    test.until([&] { return second->is_over; });
+    CHECK(first->is_over);
+    const std::string word = first->word();
+    CHECK((word == "ok" || word == "interrupted"));
+    interrupted += word == "interrupted" ? 1 : 0;
+    CHECK(std::string(second->word()) == "ok");
+    CHECK(second->out == "7\n");
+  }
+  CHECK(interrupted > 0);
+  WARN(speech.language << ": " << interrupted << " of 60 were interrupted");
+}
+
 TEST_CASE("code that ends when it is about to be killed is not said to have kept its variables") {
   require_jails();
   SessionsUnderTest test;
