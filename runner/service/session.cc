@@ -170,6 +170,7 @@ std::string Session::order_of(const Execution& execution) {
     order["stdin"] = *execution.wish.input;
   else
     order["stdin"] = nullptr;
+  if (std::exchange(pressed_, false)) order["interrupted"] = true;
   return json::serialize(order);
 }
 
@@ -186,6 +187,7 @@ void Session::begin(Execution& execution) {
   denied_.clear();
   interpreter_->arm(limits.cpu_time);
   execution.started = Clock::now();
+  execution.disk = disk_state(workdir_);
   has_state_ = true;
   if (execution.paused) interpreter_->pause();
   if (plan_->language == "bash")
@@ -217,6 +219,7 @@ void Session::act(Act act) {
 void Session::press() {
   if (!running_ || running_->ended || !interpreter_ || interpreter_->is_over()) return;
   interpreter_->interrupt();
+  pressed_ = true;
   pressing_.expires_after(kPressEvery);
   while_it_runs(pressing_, [](Session& session) { session.press(); });
 }
@@ -291,6 +294,7 @@ void Session::lose_jail() {
 
 void Session::join_again() {
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
+  pressed_ = false;
   listen();
   plan_->join(*interpreter_, jail_id_);
 }

@@ -82,7 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void listen();
   void start_next();
   void begin(Execution& execution);
-  static std::string order_of(const Execution& execution);
+  std::string order_of(const Execution& execution);
   static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
   void take(const boost::json::object& frame);
@@ -121,6 +121,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<jail::Denied> denied_;
   std::uint64_t last_number_ = 0;
   bool has_state_ = false;  // something was executed in this interpreter
+  bool pressed_ = false;    // an interrupt was sent to it since its last order
   std::string lost_;        // why that is gone, as long as nobody was told
   int restarts_ = 0;  // in a row
   bool closed_ = false;

@@ -131,7 +131,8 @@ Outcome Session::judge(const jail::Ended& ended) {
   facts.ended = ended;
   facts.act = running_->act;
   facts.signal = facts.act == Act::kInterrupt ? SIGINT : 0;
-  facts.disk = disk_state(workdir_);
+  // A workdir that was full before explains nothing: code meets it, and says so, or does not.
+  if (const DiskState disk = disk_state(workdir_); disk != running_->disk) facts.disk = disk;
   facts.out = running_->out;
   facts.err = running_->err;
   facts.wall = std::chrono::duration_cast<jail::Millis>(Clock::now() - running_->started);

@@ -17,6 +17,7 @@ struct Session::Execution {
   ExecutionSink sink;
   Act act = Act::kNone;
   Clock::time_point started;
+  DiskState disk = DiskState::kUnknown;  // when it started
   Stream out;
   Stream err;
   std::size_t results = 0;

@@ -159,6 +159,24 @@ class JavaScript(DriverTest):
         self.settles()
         self.lives()
 
+    def test_an_interrupt_in_the_instant_of_the_end_meets_no_later_cell(self):
+        """Of 100 that come at about the end, node keeps some 6 for what it watches next."""
+        for turn in range(120):
+            self.driver.send("for (let i = 0; i < 3e5; i++); await null; 1")
+            try:
+                self.assertEqual(self.driver.channel.receive()["ev"], "begin")
+                time.sleep(turn % 20 / 10000)
+                os.killpg(self.driver.process.pid, signal.SIGINT)
+                self.assertIn(self.driver.finish().status, ("ok", "interrupted"))
+                self.driver.send("console.log(7)", interrupted=True)
+                reply = self.driver.finish()
+                self.assertEqual((reply.status, reply.out), ("ok", "7\n"), turn)
+            except (EOFError, OSError):
+                self.assertEqual(self.driver.process.wait(10), -signal.SIGINT)
+                self.driver.close()
+                self.driver = self.start()
+                self.addCleanup(self.driver.close)
+
     def test_what_it_stands_on_is_replaced(self):
         for code in ("console.log = null", "JSON.stringify = JSON.parse = null", "process.exit = process.on = null; 1", "require('fs').writeSync = require('fs').readSync = null",
                      "Buffer.allocUnsafe = null; setImmediate = null; String.prototype.replace = null", "Object.defineProperty = null", "delete globalThis.require",

@@ -7,6 +7,7 @@
 #include "tests/support/leftovers.h"
 
 using namespace sessions_test;
+using namespace runner;
 using namespace std::chrono_literals;
 
 namespace {
@@ -87,4 +88,23 @@ TEST_CASE("an heir that dies at its start costs nobody anything") {
   }
   CHECK(killed >= 2);
   CHECK(other_marks(test, first) != first);
+}
+
+TEST_CASE("among many sessions a prototype that dies is followed as well") {
+  require_jails();
+  SessionsUnderTest test;
+  std::vector<std::string> ids(50);  // the spawner keeps some fifteen descriptors for each
+  for (std::string& id : ids) id = test.open();
+  CHECK(std::string(test.run(ids.front(), "x = 5").word()) == "ok");
+  ::kill(prototypes().at(0), SIGKILL);
+  test.pass(100ms);
+  test.until([&] { return !prototypes().empty(); });
+  const std::string id = test.open();
+  CHECK(test.run(id, "6 * 7").value() == "42");
+  CHECK(test.run(ids.front(), "x").value() == "5");
+  ContainerWish loose;
+  loose.policy = "loose";  // has a prototype of its own
+  const auto other = test.create(loose);
+  REQUIRE(other);
+  CHECK(test.run(other->id, "6 * 7").value() == "42");
 }
