@@ -188,6 +188,7 @@ void Session::begin(Execution& execution) {
   interpreter_->arm(limits.cpu_time);
   execution.started = Clock::now();
   execution.disk = disk_state(workdir_);
+  take_late();
   has_state_ = true;
   if (execution.paused) interpreter_->pause();
   if (plan_->language == "bash")

@@ -88,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void take(const boost::json::object& frame);
   void take_result(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
+  void take_late();
   void tell_early();
   void on_usage(const jail::Ended& so_far);
   void on_ended(const Result<jail::Ended>& how);
@@ -123,6 +124,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_state_ = false;  // something was executed in this interpreter
   bool pressed_ = false;    // an interrupt was sent to it since its last order
   std::string lost_;        // why that is gone, as long as nobody was told
+  std::string late_out_;    // written when nothing ran
+  std::string late_err_;
   int restarts_ = 0;  // in a row
   bool closed_ = false;
   boost::asio::steady_timer deadline_;

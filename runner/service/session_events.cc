@@ -14,6 +14,8 @@ namespace json = boost::json;
 // Results of one execution: more is cut off, and said.
 constexpr std::size_t kMostResults = 256;
 constexpr std::size_t kMostResultBytes = std::size_t{64} << 20U;
+// Of each stream, from between two executions.
+constexpr std::size_t kMostLate = std::size_t{64} << 10U;
 
 std::string text_in(const json::object& frame, const char* key) {
   const auto* value = frame.if_contains(key);
@@ -88,19 +90,28 @@ void Session::take_result(const json::object& frame) {
 }
 
 void Session::on_output(StreamOf stream, std::string_view bytes) {
-  // What threads write between executions belongs to none, and is dropped.
-  if (!running_) return;
   const bool is_out = stream == StreamOf::kOut;
+  if (!running_) {
+    // What threads and processes that were left behind write comes with the next execution.
+    std::string& late = is_out ? late_out_ : late_err_;
+    if (has_state_) late += bytes.substr(0, kMostLate - late.size());
+    return;
+  }
   Stream& counted = is_out ? running_->out : running_->err;
   const std::uint64_t cap = plan_->policy.limits.output.value;
   const std::uint64_t room = cap > counted.produced ? cap - counted.produced : 0;
   counted.produced += bytes.size();
   counted.truncated = counted.truncated || bytes.size() > room;
-  if (room == 0) return;
+  if (room == 0 || bytes.empty()) return;
   Output output{is_out ? Output::To::kOut : Output::To::kErr,
                 std::string(bytes.substr(0, static_cast<std::size_t>(room)))};
   if (running_->begun) return tell(output);
   running_->early.push_back(std::move(output));
+}
+
+void Session::take_late() {
+  on_output(StreamOf::kOut, std::exchange(late_out_, ""));
+  on_output(StreamOf::kErr, std::exchange(late_err_, ""));
 }
 
 void Session::tell_early() {

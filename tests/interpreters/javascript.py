@@ -85,6 +85,8 @@ class JavaScript(DriverTest):
         self.assertRegex(text, r"TypeError: kept\n +at <cell \d+>:1:13")
         self.assertNotRegex(text, "driver|inspector|vm|breakable|cell_")
         self.assertIn("'\\n    at x (<cell_1>'", self.value("'\\n    at x (<cell_1>'"))
+        self.run_code("require('fs').writeFileSync('driver.js', 'exports.f = () => {\\n  throw new Error(1)\\n}')")
+        self.assertIn("/driver.js:2:9", self.fails("require('./driver.js').f()", "Error")["traceback"])
         self.assertIn("leave `export` out", self.fails("export const one = 1", "SyntaxError")["value"])
         self.assertLess(len(self.fails("throw new Error('x'.repeat(1e7))", "Error")["traceback"]), 20000)
         self.lives()

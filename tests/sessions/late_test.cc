@@ -153,3 +153,44 @@ TEST_CASE("an interpreter that ends between executions is told of by the next") 
   CHECK(test.run(id, "1").kept());
   CHECK(std::string(test.run(id, "1 / 0").finished.outcome.text).empty());
 }
+
+TEST_CASE("what is written between executions comes with the next") {
+  require_jails();
+  SessionsUnderTest test;
+  const auto container = [&](const char* language) {
+    ContainerWish wish;
+    wish.language = language;
+    const auto made = test.create(wish);
+    REQUIRE(made);
+    return made->id;
+  };
+  const auto check_late = [&](const std::string& id, const std::string& leave,
+                              const std::string& next, const std::string& out,
+                              const std::string& err) {
+    CHECK(std::string(test.run(id, leave).word()) == "ok");
+    test.pass(400ms);
+    const Told told = test.run(id, next);
+    CHECK(told.out == out);
+    CHECK(contains(told.err, err));
+    CHECK(told.finished.outcome.out.produced == out.size());
+    CHECK(told.order.starts_with("begin out"));
+    CHECK(test.run(id, next).out != out);  // once
+  };
+  check_late(container("python"),
+             "import threading, sys\nthreading.Timer(0.1, lambda: (print('late'), print('bad', "
+             "file=sys.stderr))).start()",
+             "print('next')", "late\nnext\n", "bad\n");
+  check_late(container("node"),
+             "setTimeout(() => { console.log('late'); throw new Error('lost') }, 100); undefined",
+             "console.log('next')", "late\nnext\n", "Uncaught Error: lost");
+  check_late(container("bash"), "(sleep 0.1; echo late; echo bad >&2) & disown", "echo next",
+             "late\nnext\n", "bad\n");
+  const std::string id = container("python");
+  check_late(id, "import os, threading\nthreading.Timer(0.1, os.write, (1, b'x' * 60000)).start()",
+             "1", std::string(60000, 'x'), "");
+  CHECK(std::string(test.run(id, "def flood():\n  for i in range(160): os.write(1, b'x' * 65536)\n"
+                                 "threading.Timer(0.1, flood).start()")
+                        .word()) == "ok");
+  test.pass(600ms);
+  CHECK(test.run(id, "1").out == std::string(65536, 'x'));
+}

@@ -1,9 +1,11 @@
 // Values and exceptions as text of bounded length.
 'use strict';
 
+const path = require('node:path');
 const util = require('node:util');
 
 const { inspect } = util;
+const includes = Function.prototype.call.bind(String.prototype.includes);
 const MOST_OUT = 16 << 20;
 const MOST_TRACEBACK = 16 << 10;
 const MOST_VALUE = 8 << 10;
@@ -14,14 +16,16 @@ function cut(text, most) {
       `\n... [the text is ${text.length} characters long; the first ${most} are shown]`;
 }
 
-// How an error came to the cell, in the text of a value that holds one.
-const OURS = /^\s+at .*(node:inspector|\/driver\.js:\d|breakable:1:1|sigintHandlersWrap|node:vm:)/;
+// How a cell is called: by whom is no matter of the user's.
+const DRIVER = path.join(__dirname, '..', 'driver.js') + ':';
+const CALLERS = /^\s+at .*(node:inspector|breakable:1:1|sigintHandlersWrap|node:vm:|node:internal\/vm)/;
+const isOurs = (line) => CALLERS.test(line) || (line.includes(DRIVER) && /^\s+at /.test(line));
 
 function plain(value) {
   try {
     const text = inspect(value);
-    if (!text.includes('\n    at ') && !text.includes('<cell_')) return text;
-    return text.split('\n').filter((line) => !OURS.test(line)).join('\n')
+    if (!includes(text, '\n    at ') && !includes(text, '<cell_')) return text;
+    return text.split('\n').filter((line) => !isOurs(line)).join('\n')
         .replace(/(\(|at )<cell_(\d+)>(?=:\d)/g, '$1<cell $2>');
   } catch (error) {
     return `<${typeof value}: inspecting it threw ${safely(() => String(error))}>`;
@@ -39,8 +43,7 @@ function safely(make) {
 // The user's frames: all that stands below the first of ours is how the cell was called.
 function cleanStack(stack) {
   const lines = stack.split('\n');
-  const end = lines.findIndex(
-      (line) => /^\s+at .*(node:inspector|driver\.js|breakable|node:internal\/vm)/.test(line));
+  const end = lines.findIndex(isOurs);
   return (end < 0 ? lines : lines.slice(0, end)).join('\n').replace(/<cell_(\d+)>/g, '<cell $1>');
 }
 
