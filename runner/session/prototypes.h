@@ -27,8 +27,7 @@ class PrototypeKeeper {
  public:
   // `changed` is called with it when it is ready, and when it has been lost.
   PrototypeKeeper(boost::asio::io_context& io, Launcher& launcher, const Home& home,
-                  const policies::Policy& policy,
-                  std::function<void(PrototypeKeeper&)> changed);
+                  const policies::Policy& policy, std::function<void(PrototypeKeeper&)> changed);
 
   Result<void> start();
   // The spawner has died, and it with it: starts anew, now or when that is possible.

@@ -85,8 +85,8 @@ TEST_CASE("to another tenant, every route answers as to an id that was never giv
   const std::string unknown = "cntr_" + std::string(32, 'f');
   const auto ask = [&](const runner::http::Route& route, const std::string& container) {
     std::string target(route.path);
-    for (const auto& [part, value] : {std::pair<std::string, std::string>{"{container_id}", container},
-                                      {"{file_id}", file_id}})
+    for (const auto& [part, value] :
+         {std::pair<std::string, std::string>{"{container_id}", container}, {"{file_id}", file_id}})
       if (const auto at = target.find(part); at != std::string::npos)
         target.replace(at, part.size(), value);
     if (route.action == runner::http::Action::kPutFile) target += "?name=b";

@@ -71,10 +71,10 @@ TEST_CASE("an interrupt that comes when its execution is over does not end the n
 TEST_CASE("interrupts at any moment, two in a row, end nothing but what they were meant for") {
   require_jails();
   SessionsUnderTest test;
-  const Speech speech = GENERATE(
-      Speech{"python", "for i in range(200000): pass", "print(7)"},
-      Speech{"node", "for (let i = 0; i < 3e5; i++); await null; 1", "console.log(7)"},
-      Speech{"bash", "for ((i = 0; i < 2000; i++)); do :; done", "echo 7"});
+  const Speech speech =
+      GENERATE(Speech{"python", "for i in range(200000): pass", "print(7)"},
+               Speech{"node", "for (let i = 0; i < 3e5; i++); await null; 1", "console.log(7)"},
+               Speech{"bash", "for ((i = 0; i < 2000; i++)); do :; done", "echo 7"});
   INFO(speech.language);
   ContainerWish wish;
   wish.language = speech.language;
@@ -188,8 +188,9 @@ TEST_CASE("what is written between executions comes with the next") {
   const std::string id = container("python");
   check_late(id, "import os, threading\nthreading.Timer(0.1, os.write, (1, b'x' * 60000)).start()",
              "1", std::string(60000, 'x'), "");
-  CHECK(std::string(test.run(id, "def flood():\n  for i in range(160): os.write(1, b'x' * 65536)\n"
-                                 "threading.Timer(0.1, flood).start()")
+  CHECK(std::string(test.run(id,
+                             "def flood():\n  for i in range(160): os.write(1, b'x' * 65536)\n"
+                             "threading.Timer(0.1, flood).start()")
                         .word()) == "ok");
   test.pass(600ms);
   CHECK(test.run(id, "1").out == std::string(65536, 'x'));
