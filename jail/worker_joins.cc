@@ -43,11 +43,12 @@ constexpr std::uint32_t kOwnPrototype = 0;
   ok = ok && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
        ::mount("tmp", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64m") == 0;
   ok = ok && ::dup2(high.get(), kOrdersFd) == kOrdersFd && ::chdir("/") == 0;
+  // Which numbers these are is open: a worker with some forty jails has such high ones itself.
+  std::array<int, kMaxFds> copies{};
+  for (std::size_t i = 4; i < got.fd_count; ++i)
+    copies.at(i) = ::fcntl(got.fds[i].get(), F_DUPFD_CLOEXEC, kHigh);
   for (int i = 0; i < files; ++i)
-    ok = ok && ::fcntl(got.fds[4 + static_cast<std::size_t>(i)].get(), F_DUPFD_CLOEXEC,
-                       kHigh + 1 + i) == kHigh + 1 + i;
-  for (int i = 0; i < files; ++i)
-    ok = ok && ::dup2(kHigh + 1 + i, kOrdersFd + 1 + i) == kOrdersFd + 1 + i;
+    ok = ok && ::dup2(copies.at(static_cast<std::size_t>(i) + 4), kOrdersFd + 1 + i) >= 0;
   ok = ok && ::syscall(SYS_close_range, kOrdersFd + 1 + files, ~0U, 0) == 0;
   if (ok) ::execve(command.argv()[0], command.argv(), command.env());
   ::_exit(127);

@@ -139,6 +139,7 @@ struct Finished {
   std::vector<DeniedEntry> denied;
   std::vector<File> files;  // made or changed by this execution
   std::vector<Skipped> skipped;
+  std::uint64_t results_dropped = 0;  // beyond 256, or 64 MiB, in one execution
   std::int64_t expires_at = 0;
 };
 // One arithmetic expression that was evaluated, by no process, and what was replied.

@@ -1,4 +1,4 @@
-case $0 in /*) __sandglass_script=$0 ;; *) __sandglass_script=$PWD/$0 ;; esac; source "${__sandglass_script%/*}/_sandglass/shell.sh" "$@"; set --; while :; do while __sandglass_next; do for __sandglass_once in 1; do { builtin eval "$__sandglass_text"; } 3>&-; done; { __sandglass_done $? || :; } 2>/dev/null; done; [[ $__sandglass_open ]] || __sandglass_close; done
+case $0 in /*) __sandglass_script=$0 ;; *) __sandglass_script=$PWD/$0 ;; esac; source "${__sandglass_script%/*}/_sandglass/shell.sh" "$@"; set --; while :; do while __sandglass_next; do for __sandglass_once in 1; do { builtin eval "$__sandglass_text"; } 3>&-; done; { __sandglass_done $? || :; } 2>/dev/null; done; [[ $__sandglass_open ]] || __sandglass_close; done; __sandglass_left=1
 # Runs shell cells in one bash that keeps its variables, functions and folder:
 #     bash driver.sh CONTROL_FD
 #

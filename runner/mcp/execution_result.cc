@@ -123,6 +123,9 @@ void ExecutionResult::add_own_notes(std::vector<std::string>& notes) const {
   if (left_out_total_ > kMostLeftOut) {
     notes.push_back(std::to_string(left_out_total_ - kMostLeftOut) + " more are left out");
   }
+  if (finished_->results_dropped > 0)
+    notes.push_back(std::to_string(finished_->results_dropped) +
+                    " results are left out: one execution gives 256, of 64M in all");
   std::size_t named = 0;
   for (const Skipped& file : finished_->skipped) {
     if (++named > kMostSkipped) break;

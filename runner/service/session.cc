@@ -170,6 +170,7 @@ std::string Session::order_of(const Execution& execution) {
     order["stdin"] = *execution.wish.input;
   else
     order["stdin"] = nullptr;
+  if (std::exchange(pressed_, false)) order["interrupted"] = true;
   return json::serialize(order);
 }
 
@@ -186,6 +187,9 @@ void Session::begin(Execution& execution) {
   denied_.clear();
   interpreter_->arm(limits.cpu_time);
   execution.started = Clock::now();
+  execution.disk = disk_state(workdir_);
+  take_late();
+  has_state_ = true;
   if (execution.paused) interpreter_->pause();
   if (plan_->language == "bash")
     interpreter_->send_raw(shell_order(execution));
@@ -206,7 +210,9 @@ void Session::act(Act act) {
   if (running_->begun) press();
   deadline_.expires_after(plan_->policy.limits.grace);
   while_it_runs(deadline_, [](Session& session) {
-    if (!session.running_->ended && session.interpreter_) session.interpreter_->kill();
+    if (session.running_->ended || !session.interpreter_) return;
+    session.running_->killed = true;
+    session.interpreter_->kill();
   });
 }
 
@@ -214,6 +220,7 @@ void Session::act(Act act) {
 void Session::press() {
   if (!running_ || running_->ended || !interpreter_ || interpreter_->is_over()) return;
   interpreter_->interrupt();
+  pressed_ = true;
   pressing_.expires_after(kPressEvery);
   while_it_runs(pressing_, [](Session& session) { session.press(); });
 }
@@ -249,9 +256,11 @@ void Session::on_ended(const Result<jail::Ended>& how) {
                      std::to_string(outcome.status.value_or(0)) +
                      "; variables are gone, files stay";
     outcome.state_preserved = false;
+    has_state_ = false;  // its outcome says so
     finish(std::move(outcome));
     if (closed_) return;  // by whom it was told
   }
+  note_loss(how);
   restart(how);
 }
 
@@ -286,6 +295,7 @@ void Session::lose_jail() {
 
 void Session::join_again() {
   interpreter_ = std::make_unique<Interpreter>(io_, launcher_);
+  pressed_ = false;
   listen();
   plan_->join(*interpreter_, jail_id_);
 }

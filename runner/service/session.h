@@ -82,11 +82,13 @@ class Session : public std::enable_shared_from_this<Session> {
   void listen();
   void start_next();
   void begin(Execution& execution);
-  static std::string order_of(const Execution& execution);
+  std::string order_of(const Execution& execution);
   static std::string shell_order(const Execution& execution);
   void on_frame(const boost::json::object& frame);
   void take(const boost::json::object& frame);
+  void take_result(const boost::json::object& frame);
   void on_output(StreamOf stream, std::string_view bytes);
+  void take_late();
   void tell_early();
   void on_usage(const jail::Ended& so_far);
   void on_ended(const Result<jail::Ended>& how);
@@ -98,6 +100,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void conclude();
   void fill_in_digests(Finished& finished);
   void tell(const ExecutionEvent& event);
+  void note_loss(const Result<jail::Ended>& how);
   void restart(const Result<jail::Ended>& how);
   void join_again();
   void lose_jail();
@@ -118,6 +121,11 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<char> hashing_ = std::make_shared<char>();  // the interest in what is hashed
   std::vector<jail::Denied> denied_;
   std::uint64_t last_number_ = 0;
+  bool has_state_ = false;  // something was executed in this interpreter
+  bool pressed_ = false;    // an interrupt was sent to it since its last order
+  std::string lost_;        // why that is gone, as long as nobody was told
+  std::string late_out_;    // written when nothing ran
+  std::string late_err_;
   int restarts_ = 0;  // in a row
   bool closed_ = false;
   boost::asio::steady_timer deadline_;

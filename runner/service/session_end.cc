@@ -1,6 +1,9 @@
 // How an execution ends: its files are looked at and hashed, its client is told, the next begins.
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <csignal>
 #include <utility>
 
 #include "runner/service/session_execution.h"
@@ -12,7 +15,24 @@ namespace {
 constexpr std::chrono::seconds kPatience{10};
 constexpr const char* kTooSlow = "the files of this execution took longer to read than 10s";
 
+std::string death_text(const jail::Ended& ended) {
+  if (ended.oom_kills > 0 || ended.cause == jail::KillCause::kMemory)
+    return "it needed more than the memory limit";
+  if (ended.cause == jail::KillCause::kCpuTime) return "it used up its processor time";
+  if (ended.exited && WIFEXITED(ended.wait_status))
+    return "status " + std::to_string(WEXITSTATUS(ended.wait_status));
+  return signal_text(ended.exited ? WTERMSIG(ended.wait_status) : SIGKILL);
+}
+
 }  // namespace
+
+// An interpreter that ended while nothing ran: a thread left behind has exited, say. Whoever
+// executes next finds no variables, and is told why.
+void Session::note_loss(const Result<jail::Ended>& how) {
+  if (!std::exchange(has_state_, false) || !how) return;
+  lost_ = "the interpreter had ended before this began (" + death_text(*how) +
+          "): variables of earlier executions are gone, files stay";
+}
 
 void Session::finish(Outcome outcome) {
   tell_early();
@@ -21,11 +41,16 @@ void Session::finish(Outcome outcome) {
   settling_->execution = std::exchange(running_, nullptr);
   deadline_.cancel();
   pressing_.cancel();
+  if (!lost_.empty()) {
+    outcome.text = std::exchange(lost_, "") + (outcome.text.empty() ? "" : "; " + outcome.text);
+    outcome.state_preserved = false;
+  }
   Finished& finished = settling_->finished;
   FileTable::Changes changes = files_.look(workdir_, events_.now());
   finished.files = std::move(changes.files);
   finished.skipped = std::move(changes.skipped);
   finished.denied = explain_denied(std::exchange(denied_, {}), plan_->rule_of);
+  finished.results_dropped = settling_->execution->results_dropped;
   finished.outcome = std::move(outcome);
   settling_->unhashed = hash_rest();
   if (settling_->unhashed.empty()) return conclude();

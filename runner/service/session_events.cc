@@ -14,6 +14,8 @@ namespace json = boost::json;
 // Results of one execution: more is cut off, and said.
 constexpr std::size_t kMostResults = 256;
 constexpr std::size_t kMostResultBytes = std::size_t{64} << 20U;
+// Of each stream, from between two executions.
+constexpr std::size_t kMostLate = std::size_t{64} << 10U;
 
 std::string text_in(const json::object& frame, const char* key) {
   const auto* value = frame.if_contains(key);
@@ -49,46 +51,67 @@ void Session::take(const json::object& frame) {
     tell_early();
     if (running_ && execution.act != Act::kNone) press();
   } else if (event == "result") {
-    Rich rich;
-    const auto* main = frame.if_contains("main");
-    rich.is_main = main != nullptr && main->is_bool() && main->get_bool();
-    std::size_t bytes = 0;
-    if (const auto* data = frame.if_contains("data"); data != nullptr && data->is_object()) {
-      for (const auto& [type, value] : data->get_object()) {
-        if (!value.is_string() || rich.data.size() >= 16) continue;
-        bytes += value.get_string().size();
-        rich.data[std::string(type)] = std::string(value.get_string());
-      }
-    }
-    if (++execution.results > kMostResults || (execution.result_bytes += bytes) > kMostResultBytes)
-      return;
-    tell(rich);
+    take_result(frame);
   } else if (event == "error") {
     tell(Raised{text_in(frame, "name"), text_in(frame, "value"), text_in(frame, "traceback")});
-  } else if (event == "end") {
+  } else if (event == "end" && !execution.killed) {
     execution.ended = true;
     execution.status = text_in(frame, "status");
     execution.code = static_cast<int>(std::min<std::uint64_t>(number_in(frame, "code"), 255));
     deadline_.cancel();
     pressing_.cancel();
-    interpreter_->ask_usage();
+    if (execution.act == Act::kNone)
+      interpreter_->ask_usage();
+    else
+      interpreter_->ask_usage_behind();
   }
 }
 
+void Session::take_result(const json::object& frame) {
+  Rich rich;
+  const auto* main = frame.if_contains("main");
+  rich.is_main = main != nullptr && main->is_bool() && main->get_bool();
+  std::size_t bytes = 0;
+  if (const auto* data = frame.if_contains("data"); data != nullptr && data->is_object()) {
+    for (const auto& [type, value] : data->get_object()) {
+      if (!value.is_string() || rich.data.size() >= 16) continue;
+      bytes += value.get_string().size();
+      rich.data[std::string(type)] = std::string(value.get_string());
+    }
+  }
+  Execution& execution = *running_;
+  if (execution.results >= kMostResults || bytes > kMostResultBytes - execution.result_bytes) {
+    ++execution.results_dropped;
+    return;
+  }
+  ++execution.results;
+  execution.result_bytes += bytes;
+  tell(rich);
+}
+
 void Session::on_output(StreamOf stream, std::string_view bytes) {
-  // What threads write between executions belongs to none, and is dropped.
-  if (!running_) return;
   const bool is_out = stream == StreamOf::kOut;
+  if (!running_) {
+    // What threads and processes that were left behind write comes with the next execution.
+    std::string& late = is_out ? late_out_ : late_err_;
+    if (has_state_) late += bytes.substr(0, kMostLate - late.size());
+    return;
+  }
   Stream& counted = is_out ? running_->out : running_->err;
   const std::uint64_t cap = plan_->policy.limits.output.value;
   const std::uint64_t room = cap > counted.produced ? cap - counted.produced : 0;
   counted.produced += bytes.size();
   counted.truncated = counted.truncated || bytes.size() > room;
-  if (room == 0) return;
+  if (room == 0 || bytes.empty()) return;
   Output output{is_out ? Output::To::kOut : Output::To::kErr,
                 std::string(bytes.substr(0, static_cast<std::size_t>(room)))};
   if (running_->begun) return tell(output);
   running_->early.push_back(std::move(output));
+}
+
+void Session::take_late() {
+  on_output(StreamOf::kOut, std::exchange(late_out_, ""));
+  on_output(StreamOf::kErr, std::exchange(late_err_, ""));
 }
 
 void Session::tell_early() {
@@ -119,7 +142,8 @@ Outcome Session::judge(const jail::Ended& ended) {
   facts.ended = ended;
   facts.act = running_->act;
   facts.signal = facts.act == Act::kInterrupt ? SIGINT : 0;
-  facts.disk = disk_state(workdir_);
+  // A workdir that was full before explains nothing: code meets it, and says so, or does not.
+  if (const DiskState disk = disk_state(workdir_); disk != running_->disk) facts.disk = disk;
   facts.out = running_->out;
   facts.err = running_->err;
   facts.wall = std::chrono::duration_cast<jail::Millis>(Clock::now() - running_->started);

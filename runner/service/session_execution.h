@@ -17,14 +17,17 @@ struct Session::Execution {
   ExecutionSink sink;
   Act act = Act::kNone;
   Clock::time_point started;
+  DiskState disk = DiskState::kUnknown;  // when it started
   Stream out;
   Stream err;
   std::size_t results = 0;
   std::size_t result_bytes = 0;
+  std::uint64_t results_dropped = 0;
   bool begun = false;
   std::vector<Output> early;  // read before `begin` was: pipes and channel are not ordered
   bool paused = false;
   bool ended = false;
+  bool killed = false;  // what the driver may still say of its end is too late
   std::string status;
   int code = 0;
 };

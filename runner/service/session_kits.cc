@@ -45,16 +45,51 @@ Answer<std::shared_ptr<Sessions::Kit>> Sessions::make_kit(const policies::Policy
   kit->plan = make_plan(policy, language, kit.get(), refusal);
   if (!kit->plan) return tl::unexpected(refusal);
   if (kit->plan->command) return kit;
-  kit->prototype =
-      std::make_unique<PrototypeKeeper>(io_, *launcher_, home_, policy, [this, raw = kit.get()] {
-        const bool is_news = raw->prototype->is_ready() || raw->prototype->is_hopeless();
-        if (is_news && options_.preloaded) options_.preloaded(preload_of(*raw));
-        if (raw->prototype->is_hopeless()) return give_up(*raw);
-        if (raw->prototype->is_up()) serve_waiting(*raw);
-      });
+  kit->prototype = make_prototype(policy, *kit);
   if (auto started = kit->prototype->start(); !started)
     return tl::unexpected(unavailable(started.error()));
   return kit;
+}
+
+std::unique_ptr<PrototypeKeeper> Sessions::make_prototype(const policies::Policy& policy,
+                                                          Kit& kit) {
+  return std::make_unique<PrototypeKeeper>(
+      io_, *launcher_, home_, policy,
+      [this, &kit](PrototypeKeeper& which) { prototype_changed(kit, which); });
+}
+
+void Sessions::prototype_changed(Kit& kit, const PrototypeKeeper& which) {
+  // An heir that dies at its start is started again, later and later; meanwhile the old one serves.
+  if (&which == kit.heir.get()) return which.is_ready() ? succeed(kit) : void();
+  const bool is_news = which.is_ready() || which.is_hopeless();
+  if (is_news && options_.preloaded) options_.preloaded(preload_of(kit));
+  if (which.is_hopeless()) return give_up(kit);
+  if (which.is_up()) serve_waiting(kit);
+}
+
+// The one to join from now; 0: none.
+std::uint32_t Sessions::prototype_for_one(Kit& kit) {
+  if (!kit.prototype) return 0;
+  if (++kit.joined > options_.payloads_each && !kit.heir && kit.prototype->is_ready()) {
+    kit.joined = 0;
+    kit.heir = make_prototype(kit.plan->policy, kit);
+    if (!kit.heir->start()) kit.heir.reset();
+  }
+  return kit.prototype->id();
+}
+
+// From now on the heir is joined. The old one goes when nothing can be on its way to it any more;
+// its payloads live on.
+void Sessions::succeed(Kit& kit) {
+  constexpr std::chrono::seconds kLastOrders{5};
+  const std::uint32_t old = kit.prototype->id();
+  kit.prototype = std::exchange(kit.heir, nullptr);
+  kit.joined = 0;
+  const auto timer = std::make_shared<boost::asio::steady_timer>(io_, kLastOrders);
+  timer->async_wait([this, old, timer, alive = std::weak_ptr(alive_)](const auto& error) {
+    if (!error && !alive.expired()) launcher_->drop_prototype(old);
+  });
+  serve_waiting(kit);
 }
 
 std::shared_ptr<const SessionPlan> Sessions::make_plan(const policies::Policy& policy,
@@ -89,7 +124,7 @@ std::shared_ptr<const SessionPlan> Sessions::make_plan(const policies::Policy& p
   made->rule_of = [policy, this](const jail::Denied& call) {
     return rule_for(policy, library_->syscalls(), call);
   };
-  made->prototype = [kit] { return kit->prototype ? kit->prototype->id() : 0U; };
+  made->prototype = [this, kit] { return prototype_for_one(*kit); };
   return made;
 }
 

@@ -20,8 +20,10 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
       hasher_(io),
       sweeping_(io) {
   launcher_->on_prototype_ended([this](std::uint32_t id, int status) {
-    for (auto& [name, kit] : kits_)
+    for (auto& [name, kit] : kits_) {
       if (kit->prototype) kit->prototype->ended(id, status);
+      if (kit->heir) kit->heir->ended(id, status);
+    }
   });
   launcher_->use_meters();
   launcher_->on_gone([this](const Error& why) { lose_spawner(why); });
@@ -78,6 +80,7 @@ void Sessions::revive() {
   }
   if (const auto started = start_spawner(); !started) return lose_spawner(started.error());
   for (auto& [name, kit] : kits_) {
+    kit->heir.reset();
     if (kit->prototype) kit->prototype->restart();
     serve_waiting(*kit);
     refill(*kit);

@@ -25,6 +25,8 @@ namespace runner {
 struct SessionsOptions {
   std::string default_policy = "standard";
   std::size_t warm = 4;  // joined, idle interpreters kept ready for each policy that is used
+  // Payloads share their prototype's hash seed and address layout: after so many, a fresh one.
+  std::size_t payloads_each = 5000;
   std::chrono::hours keep_expired{24};
   Metrics* metrics = nullptr;
   std::function<void(const Preload&)> preloaded = {};
@@ -103,6 +105,10 @@ class Sessions final : public Service {
   void start(Starting& list, const SessionPlan& plan, const Waiting& to);
   void serve_waiting(Kit& kit);
   void give_up(Kit& kit);
+  std::unique_ptr<PrototypeKeeper> make_prototype(const policies::Policy& policy, Kit& kit);
+  void prototype_changed(Kit& kit, const PrototypeKeeper& which);
+  std::uint32_t prototype_for_one(Kit& kit);
+  void succeed(Kit& kit);
   void turn_away(Kit& kit, const Error& why);
   Answer<std::shared_ptr<Entry>> make_entry(const Tenant& tenant, const ContainerWish& wish);
   Answer<std::shared_ptr<Entry>> entry(const Tenant& tenant, std::string_view id);

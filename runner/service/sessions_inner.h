@@ -50,6 +50,8 @@ Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_
 struct Sessions::Kit {
   std::shared_ptr<const SessionPlan> plan;
   std::unique_ptr<PrototypeKeeper> prototype;
+  std::unique_ptr<PrototypeKeeper> heir;  // is being started, to follow it
+  std::size_t joined = 0;                 // payloads of it
   Starting starting;
   std::vector<std::unique_ptr<Interpreter>> warm;
   std::deque<Waiting> waiting;
@@ -66,6 +68,7 @@ struct Sessions::Kit {
     starting.clear();
     warm.clear();
     prototype.reset();
+    heir.reset();
   }
 };
 

@@ -62,6 +62,9 @@ class Interpreter final : public LaunchListener {
   void arm(jail::Millis cpu_time);
   // Answered by the event, never from inside the call.
   void ask_usage();
+  // The same, of the spawner itself, which answers in order: an interrupt that was sent has come by
+  // then, and meets nothing that begins later.
+  void ask_usage_behind() { launcher_.ask_usage(id_); }
   void interrupt() { launcher_.interrupt(id_); }
   void kill() { launcher_.kill(id_); }
   // No output and no frame until resume().

@@ -218,6 +218,8 @@ Result<std::uint32_t> Launcher::start_prototype(const jail::Fd& command, jail::S
   return id;
 }
 
+void Launcher::drop_prototype(std::uint32_t id) { (void)jail::send_drop_prototype(socket_, id); }
+
 Result<std::uint64_t> Launcher::join(std::uint32_t prototype, const jail::Fd& plan,
                                      const jail::Fd& control, jail::Stdio stdio,
                                      LaunchListener& listener, std::uint64_t into,

@@ -64,6 +64,8 @@ class Launcher {
   using PrototypeEnded = std::function<void(std::uint32_t id, int wait_status)>;
   Result<std::uint32_t> start_prototype(const jail::Fd& command, jail::Stdio stdio,
                                         std::span<const jail::Fd> files);
+  // It serves the orders that are on their way to it, and ends.
+  void drop_prototype(std::uint32_t id);
   void on_prototype_ended(PrototypeEnded call) { prototype_ended_ = std::move(call); }
   // From the next start() on, what joins comes with a meter, where the host counts by cgroups: see
   // jail/meter.h. Without it arm() and ask_usage() do the same by way of the spawner.

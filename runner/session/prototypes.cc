@@ -39,7 +39,8 @@ jail::Command command_of(const policies::Policy& policy) {
 }  // namespace
 
 PrototypeKeeper::PrototypeKeeper(boost::asio::io_context& io, Launcher& launcher, const Home& home,
-                                 const policies::Policy& policy, std::function<void()> changed)
+                                 const policies::Policy& policy,
+                                 std::function<void(PrototypeKeeper&)> changed)
     : io_(io),
       launcher_(launcher),
       home_(home),
@@ -133,7 +134,7 @@ void PrototypeKeeper::take(const std::string& line) {
   ready_ = true;
   failures_ = 0;
   trouble_.clear();
-  changed_();
+  changed_(*this);
 }
 
 void PrototypeKeeper::ended(std::uint32_t id, int wait_status) {
@@ -144,7 +145,7 @@ void PrototypeKeeper::ended(std::uint32_t id, int wait_status) {
                    ? "it was killed by signal " + std::to_string(WTERMSIG(wait_status))
                    : "it exited with status " + std::to_string(WEXITSTATUS(wait_status));
   start_again();
-  changed_();
+  changed_(*this);
 }
 
 // Soon, then more and more seldom: what dies at each start will do so again.

@@ -25,9 +25,9 @@ struct Missing {
 
 class PrototypeKeeper {
  public:
-  // `changed` is called when it is ready, and when it has been lost.
+  // `changed` is called with it when it is ready, and when it has been lost.
   PrototypeKeeper(boost::asio::io_context& io, Launcher& launcher, const Home& home,
-                  const policies::Policy& policy, std::function<void()> changed);
+                  const policies::Policy& policy, std::function<void(PrototypeKeeper&)> changed);
 
   Result<void> start();
   // The spawner has died, and it with it: starts anew, now or when that is possible.
@@ -56,7 +56,7 @@ class PrototypeKeeper {
   Launcher& launcher_;
   const Home& home_;
   const policies::Policy policy_;
-  std::function<void()> changed_;
+  std::function<void(PrototypeKeeper&)> changed_;
   std::uint32_t id_ = 0;
   bool ready_ = false;
   bool up_ = false;

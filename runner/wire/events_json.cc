@@ -36,6 +36,7 @@ json::object finished_object(const Finished& finished) {
   object["denied"] = denied_array(finished.denied);
   object["files"] = files_array(finished.files);
   object["skipped"] = skipped_array(finished.skipped);
+  object["results_dropped"] = finished.results_dropped;
   object["expires_at"] =
       finished.expires_at == 0 ? json::value(nullptr) : json::value(finished.expires_at);
   return object;

@@ -49,7 +49,7 @@ std::string ExecutionDocument::text() const {
   json::array results;
   for (const Rich& rich : results_) results.push_back(rich_object(rich));
   object["results"] = std::move(results);
-  object["results_dropped"] = dropped_;
+  object["results_dropped"] = dropped_ + finished.results_dropped;
   object["error"] = raised_ ? json::value(raised_object(*raised_)) : json::value(nullptr);
   for (auto& member : finished_object(finished)) object.insert(member);
   return to_ascii(object);

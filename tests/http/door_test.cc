@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "runner/http/routes.h"
 #include "tests/http/server_under_test.h"
 #include "tests/support/temp_dir.h"
 
@@ -71,6 +72,45 @@ TEST_CASE("tenants do not see each other") {
             .call("POST", "/v1/containers/" + bobs + "/files", R"({"file_id":")" + file_id + "\"}",
                   typed)
             .status == 404);
+}
+
+// Also of routes that are yet to be thought of.
+TEST_CASE("to another tenant, every route answers as to an id that was never given") {
+  ServerUnderTest server(two_tenants);
+  Client client = server.client();
+  const std::string id = make_container(client, kAlice);
+  const Response file =
+      client.call("POST", "/v1/containers/" + id + "/files?name=a", "abc", kAlice);
+  const std::string file_id(file.json().at("id").as_string());
+  const std::string unknown = "cntr_" + std::string(32, 'f');
+  const auto ask = [&](const runner::http::Route& route, const std::string& container) {
+    std::string target(route.path);
+    for (const auto& [part, value] :
+         {std::pair<std::string, std::string>{"{container_id}", container}, {"{file_id}", file_id}})
+      if (const auto at = target.find(part); at != std::string::npos)
+        target.replace(at, part.size(), value);
+    if (route.action == runner::http::Action::kPutFile) target += "?name=b";
+    const std::string body =
+        route.action == runner::http::Action::kExecute ? R"({"code":"print 1"})" : "";
+    std::string headers = kBob;
+    if (!body.empty()) headers += "Content-Type: application/json\r\n";
+    return client.call(std::string(route.method), target, body, headers);
+  };
+  std::size_t asked = 0;
+  for (const auto& route : runner::http::routes()) {
+    if (route.path.find("{container_id}") == std::string_view::npos) continue;
+    INFO(route.method << " " << route.path);
+    ++asked;
+    const Response other = ask(route, id);
+    CHECK(other.status == 404);
+    std::string body = other.body;
+    while (body.find(id) != std::string::npos) body.replace(body.find(id), id.size(), unknown);
+    CHECK(body == ask(route, unknown).body);
+  }
+  CHECK(asked == 10);
+  CHECK(client.call("GET", "/v1/containers/" + id, "", kAlice).status == 200);
+  CHECK(client.call("GET", "/v1/containers/" + id + "/files/" + file_id + "/content", "", kAlice)
+            .body == "abc");
 }
 
 TEST_CASE("on loopback, names that are not this machine's are not served") {

@@ -125,10 +125,10 @@ class Driver:
         self.channel = Wires(end, out, err)
         self.ready = self.channel.receive()
 
-    def send(self, code, stdin=None):
+    def send(self, code, stdin=None, **more):
         self._number += 1
         self.channel.end.sendall(self._encode(
-            {"op": "execute", "id": self._number, "code": code, "stdin": stdin}))
+            {"op": "execute", "id": self._number, "code": code, "stdin": stdin, **more}))
 
     def finish(self):
         frames = [self.channel.receive()]

@@ -81,6 +81,13 @@ class JavaScript(DriverTest):
         self.fails("const e = new Error('x'); Object.defineProperty(e, 'stack', { get() { throw 1 } }); throw e", "Error")
         self.assertIn("[cause]: Error: inner", self.fails("throw new Error('outer', { cause: new Error('inner') })", "Error")["traceback"])
         self.fails("(function r() { r() })()", "RangeError")
+        text = self.value("const err = new TypeError('kept'); ({ err, list: [err] })")
+        self.assertRegex(text, r"TypeError: kept\n +at <cell \d+>:1:13")
+        self.assertNotRegex(text, "driver|inspector|vm|breakable|cell_")
+        self.assertIn("'\\n    at x (<cell_1>'", self.value("'\\n    at x (<cell_1>'"))
+        self.run_code("require('fs').writeFileSync('driver.js', 'exports.f = () => {\\n  throw new Error(1)\\n}')")
+        self.assertIn("/driver.js:2:9", self.fails("require('./driver.js').f()", "Error")["traceback"])
+        self.assertIn("leave `export` out", self.fails("export const one = 1", "SyntaxError")["value"])
         self.assertLess(len(self.fails("throw new Error('x'.repeat(1e7))", "Error")["traceback"]), 20000)
         self.lives()
 
@@ -153,6 +160,24 @@ class JavaScript(DriverTest):
                 self.addCleanup(self.driver.close)
         self.settles()
         self.lives()
+
+    def test_an_interrupt_in_the_instant_of_the_end_meets_no_later_cell(self):
+        """Of 100 that come at about the end, node keeps some 6 for what it watches next."""
+        for turn in range(120):
+            self.driver.send("for (let i = 0; i < 3e5; i++); await null; 1")
+            try:
+                self.assertEqual(self.driver.channel.receive()["ev"], "begin")
+                time.sleep(turn % 20 / 10000)
+                os.killpg(self.driver.process.pid, signal.SIGINT)
+                self.assertIn(self.driver.finish().status, ("ok", "interrupted"))
+                self.driver.send("console.log(7)", interrupted=True)
+                reply = self.driver.finish()
+                self.assertEqual((reply.status, reply.out), ("ok", "7\n"), turn)
+            except (EOFError, OSError):
+                self.assertEqual(self.driver.process.wait(10), -signal.SIGINT)
+                self.driver.close()
+                self.driver = self.start()
+                self.addCleanup(self.driver.close)
 
     def test_what_it_stands_on_is_replaced(self):
         for code in ("console.log = null", "JSON.stringify = JSON.parse = null", "process.exit = process.on = null; 1", "require('fs').writeSync = require('fs').readSync = null",

@@ -65,6 +65,13 @@ class Bundles(DriverTest):
         reply = self.run_code("from IPython.display import display\ndisplay('shown')")
         self.assertEqual((reply.out, reply.results[0]["data"]), ("", {"text/plain": "'shown'"}))
 
+    def test_what_ipython_clears_stays(self):
+        ipython = self.value("try: import IPython\nexcept ImportError: IPython = None\nIPython is None")
+        if ipython == "True":
+            self.skipTest("no IPython")
+        reply = self.run_code("from IPython.display import clear_output\nprint('a')\nclear_output(wait=True)\nprint('b')")
+        self.assertEqual((reply.out, reply.err), ("a\nb\n", ""))
+
     def test_representations_that_misbehave(self):
         self.assertEqual(self.value("class B:\n    def __repr__(self): raise ValueError('no')\nB()"),
                          "<B: repr() raised ValueError: no>")

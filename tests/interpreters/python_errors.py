@@ -86,11 +86,14 @@ class Errors(DriverTest):
                            ("files = !ls", "subprocess"), ("%%bash\nls it's", "subprocess"),
                            ("%%html\n<b>'</b>", "_repr_html_"), ("if 1:\n    !ls", "subprocess"),
                            ("%nonsense", "IPython"), ("s = '''\n%x\n'''\n%cd /", "os.chdir"),
-                           ("%timeit f()\nx = = 1", "timeit.timeit")):
+                           ("%timeit f()\nx = = 1", "timeit.timeit"),
+                           ("pip install x", "no network"), ("!python3 -m pip install x", "no network"),
+                           ("x = 1\npip3 install -q x", "no network"), ("!apt-get update", "no network"),
+                           ("%load_ext autoreload", "Remove the line")):
             error = self.fails(code, "NotSupported")
             self.assertIn(told, error["value"], code)
         error = self.fails("a = 1\n%cd x", "NotSupported")
-        self.assertTrue(error["traceback"].startswith('  File "<cell %d>", line 2\n    %%cd x\n' % 14), error)
+        self.assertTrue(error["traceback"].startswith('  File "<cell %d>", line 2\n    %%cd x\n' % 19), error)
 
     def test_python_that_looks_like_it_is_left_alone(self):
         self.assertEqual(self.value("(7\n%4)"), "3")
@@ -98,10 +101,35 @@ class Errors(DriverTest):
         self.assertEqual(self.value("'''\n!ls\n%x\n?'''"), repr("\n!ls\n%x\n?"))
         self.fails("s = '''\n%x\n'''\nx = = 1", "SyntaxError")
         self.fails("(\n%x", "SyntaxError")
+        self.fails("pip uninstall", "SyntaxError")
+        self.assertEqual(self.value("pip = install = 7\npip"), "7")
+
+    def test_traceback_of_an_awaiting_cell_begins_with_it(self):
+        for code, line in (("1\nawait nothing", 2), ("import asyncio\n\nawait asyncio.sleep('x')", 3)):
+            text = self.run_code(code).error["traceback"]
+            self.assertTrue(text.startswith('Traceback (most recent call last):\n  File "<cell '), text)
+            self.assertIn('line %d, in <module>' % line, text.splitlines()[1])
+
+    def test_what_notebooks_have_and_we_have_not_is_said(self):
+        for code in ("get_ipython().run_line_magic('time', 'x')", "Out[1]", "def f():\n    In\nf()"):
+            self.assertTrue(self.fails(code, "NameError")["traceback"].endswith("display())\n"), code)
+        self.assertNotIn("IPython", self.fails("nothing", "NameError")["traceback"])
+        self.assertIn("request's stdin", self.fails("breakpoint()\n1", "BdbQuit")["traceback"])
+        self.assertEqual(self.run_code("breakpoint()\nprint(7)", "c\n").out[-2:], "7\n")
+        code = "import socket\ntry:\n    raise socket.gaierror(-2, 'unknown')\nexcept OSError as e:\n    raise ValueError(1)"
+        self.assertTrue(self.fails(code, "ValueError")["traceback"].endswith(
+            "ValueError: 1\n(there is no network here: put the data into a file of the session instead)\n"))
+        self.fails("e = ValueError('loop'); e.__cause__ = e\nraise e", "ValueError")
 
     def test_warnings_name_the_cell(self):
         reply = self.run_code("import warnings\nwarnings.warn('careful')")
         self.assertEqual(reply.err, "<cell 1>:2: UserWarning: careful\n  warnings.warn('careful')\n")
+        # One that comes up while we work for the cell names no file of ours.
+        reply = self.run_code("import warnings\nclass C:\n    def __repr__(self):\n"
+                              "        warnings.warn('odd', stacklevel=2)\n        return 'c'\nC()")
+        self.assertEqual((reply.value, reply.err), ("c", "<cell 2>: UserWarning: odd\n"))
+        self.assertIn("<cell 3>: RuntimeWarning: coroutine 'sleep' was never awaited",
+                      self.run_code("import asyncio\nasyncio.create_task(asyncio.sleep(0))").err)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,10 @@ class Forks(unittest.TestCase):
         reply = payload.run("import sys, os; print('out'); os.system('echo system; echo err >&2'); 1 + 1")
         self.assertEqual((reply.value, reply.out, reply.err), ("2", "out\nsystem\n", "err\n"))
         self.assertEqual(payload.run("__name__, sys.argv, sys.path[0], os.getsid(0) == os.getpid()").value, "('__main__', [''], '', True)")
-        self.assertEqual(payload.run("sorted(os.listdir('/proc/self/fd'))").value, "['0', '1', '2', '3', '4']")
+        # The last is what lists them; 4 and 5 are 1 and 2 once more, and no program that is executed has them.
+        self.assertEqual(payload.run("sorted(os.listdir('/proc/self/fd'))").value, "['0', '1', '2', '3', '4', '5', '6']")
+        self.assertEqual(payload.run("[os.readlink('/proc/self/fd/%d' % n) == os.readlink('/proc/self/fd/%d' % (n - 3)) "
+                                     "and not os.get_inheritable(n) for n in (4, 5)]").value, "[True, True]")
         self.assertEqual(payload.run("[n for n in os.environ if 'THREADS' in n]").value, repr([n for n in os.environ if "THREADS" in n]))
         self.assertEqual(payload.run("import gc; gc.isenabled(), gc.get_freeze_count() > 1000").value, "(True, True)")
 

@@ -1,6 +1,7 @@
 """driver.sh: what lasts, statuses, exits, interrupts and bad days."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -128,6 +129,25 @@ class Shell(DriverTest):
             self.says("echo $x", "7\n")
         self.run_code("return 3")
         self.lives()
+
+    def test_signals_to_itself(self):
+        for name in ("TERM", "HUP", "USR1", "PIPE"):
+            reply = self.says("x=%s; kill -%s $$; echo never" % (name, name), "", "error")
+            self.assertEqual(reply.error["name"], "Signal", name)
+            self.says("echo $x", name + "\n")
+        self.says("trap 'echo usr' USR1; kill -USR1 $$; echo on", "usr\non\n")
+
+    def test_take_over_asks_for_no_rights(self):
+        """`set +o privileged` gives up rights by a system call, which a policy refuses and reports."""
+        strace = shutil.which("strace")
+        if not strace:
+            self.skipTest("no strace")
+        driver = Driver([strace, "-f", "-qq", "-e", "signal=none", "-e", "trace=setresuid,setresgid,setuid,setgid", "-o", "/dev/stderr",
+                         "/usr/bin/bash", str(FOLDER / "driver.sh")], encode=request)
+        self.addCleanup(driver.close)
+        first = driver.run("set -o pipefail; exit 3")
+        reply = driver.run("set -o | grep -c 'pipefail.*on'")
+        self.assertEqual((first.code, reply.out, first.err + reply.err), (3, "1\n", ""))
 
     def test_hostile(self):
         for code in ("unset -v IFS", "IFS=x", "printf() { echo no; }", "read() { return 1; }", "unset -f exit trap", "shopt -s expand_aliases; alias printf=false",

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "runner/mcp/execution_result.h"
 #include "runner/text.h"
 #include "tests/mcp/conversation.h"
 
@@ -228,4 +229,21 @@ TEST_CASE("arithmetic: a value, a refusal and a decline are three things") {
   const json::value declined = talk.call("evaluate_expression", R"({"expression":"NONE"})");
   CHECK(declined.at("structuredContent").at("declined") == true);
   CHECK(declined.at("isError") == false);
+}
+
+TEST_CASE("results that were left out, and variables that were gone before, are said") {
+  runner::mcp::ExecutionResult result;
+  result.add(runner::Begun{"exec_1", 1});
+  runner::Finished finished;
+  finished.results_dropped = 3;
+  finished.outcome.text = "the interpreter had ended before this began (status 3)";
+  result.add(finished);
+  const json::value told = result.object({"cntr_1", false}, {});
+  const json::array& notes = told.at("structuredContent").at("notes").as_array();
+  REQUIRE(notes.size() == 1);
+  CHECK(string_of(notes[0]).starts_with("3 results are left out"));
+  CHECK(told.at("structuredContent").at("state_preserved") == false);
+  const std::string text = string_of(told.at("content").at(0).at("text"));
+  CHECK(has(text, "ok in 0ms: the interpreter had ended before this began (status 3)\n"));
+  CHECK(has(text, "3 results are left out"));
 }

@@ -235,5 +235,11 @@ TEST_CASE("a full workdir is said, by code and by an upload") {
   const Told told = test.run(id, "open('big', 'wb').write(bytes(2 << 20))");
   CHECK(std::string(told.word()) == "disk_full");
   CHECK(told.kept());
+  // As full as before, it is the reason of no other failure.
+  const Told other = test.run(id, "1 / 0");
+  CHECK(std::string(other.word()) == "raised");
+  CHECK_FALSE(other.finished.outcome.limit.has_value());
   CHECK(std::string(test.run(id, "os.remove('big')").word()) == "ok");
+  CHECK(std::string(test.run(id, "open('again', 'wb').write(bytes(2 << 20))").word()) ==
+        "disk_full");
 }

@@ -102,9 +102,11 @@ std::string Told::skipped(const std::string& name) const {
   return "";
 }
 
-SessionsUnderTest::SessionsUnderTest(const std::string& policy, std::size_t warm) {
+SessionsUnderTest::SessionsUnderTest(const std::string& policy, std::size_t warm,
+                                     std::size_t payloads_each) {
   SessionsOptions options;
   options.warm = warm;
+  options.payloads_each = payloads_each;
   options.now = [this] { return now; };
   options.steady = [this] { return steady; };
   if (!policy.empty()) {

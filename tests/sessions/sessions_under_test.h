@@ -49,7 +49,8 @@ struct Code {
 class SessionsUnderTest {
  public:
   // `policy`: lines of an own policy file that extends standard; empty: `standard` itself.
-  explicit SessionsUnderTest(const std::string& policy = kOwn, std::size_t warm = 1);
+  explicit SessionsUnderTest(const std::string& policy = kOwn, std::size_t warm = 1,
+                             std::size_t payloads_each = 5000);
   ~SessionsUnderTest();
   SessionsUnderTest(const SessionsUnderTest&) = delete;
   SessionsUnderTest& operator=(const SessionsUnderTest&) = delete;

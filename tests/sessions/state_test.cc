@@ -73,6 +73,22 @@ TEST_CASE("stdout, stderr and results come in the order they were made, subproce
   CHECK(large.order == "begin out result outcome");
 }
 
+TEST_CASE("of results without end 256 are shown, and the others are counted") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string id = test.open();
+  const Told many = test.run(id, "for i in range(300): display(i)\n'last'");
+  CHECK(many.results.size() == 256);
+  CHECK(many.value() == "255");
+  CHECK(many.finished.results_dropped == 45);
+  // One that is too large for what is left is no reason to drop the small ones behind it.
+  const std::string bundle = "display({'text/html': 'x' * 15_000_000}, raw=True)\n";
+  const Told larger = test.run(id, "for i in range(6): " + bundle + "7");
+  CHECK(larger.finished.results_dropped == 2);
+  CHECK(larger.value() == "7");
+  CHECK(test.run(id, "7").finished.results_dropped == 0);
+}
+
 TEST_CASE("tracebacks name the lines of the code that was sent") {
   require_jails();
   SessionsUnderTest test;

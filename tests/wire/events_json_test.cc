@@ -25,6 +25,7 @@ Finished timed_out() {
             "ab"};
   finished.files = {file};
   finished.skipped = {{"sub/pipe", "a FIFO"}};
+  finished.results_dropped = 2;
   finished.expires_at = 1'700'001'200;
   return finished;
 }

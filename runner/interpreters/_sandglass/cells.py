@@ -126,6 +126,8 @@ _MAGICS = {
     "reset": "open a new session instead of %reset",
     "writefile": 'write open(name, "w").write(text) instead of %%writefile',
     "capture": "write contextlib.redirect_stdout(io.StringIO()) instead of %%capture",
+    "load_ext": "there are no extensions of IPython here. Remove the line",
+    "autoreload": "write importlib.reload(module) instead of %autoreload",
     "html": 'write display(...) of an object with _repr_html_ instead of %%html',
 }
 _SHELL = (
@@ -160,6 +162,8 @@ def _magic_message(text):
     first = text[0]
     if first in "%!?":
         return _explain(text)
+    if _installs(text):
+        return _NO_NETWORK
     if text[-1] == "?" and text.rstrip("?").replace(".", "").isidentifier():
         return "write help(%s) instead of %s" % (text.rstrip("?"), text)
     target, equals, value = text.partition("=")
@@ -169,13 +173,21 @@ def _magic_message(text):
     return None
 
 
+def _installs(command):
+    """pip install ..., also as python -m pip install ..."""
+    words = command.split()
+    if words[:1] in (["python"], ["python3"]) and words[1:2] == ["-m"]:
+        words = words[2:]
+    return words[:1] in (["pip"], ["pip3"], ["conda"], ["apt"], ["apt-get"]) and "install" in words[1:3]
+
+
 def _explain(text):
     if text[0] == "?":
         return "write help(%s) instead of %s" % (text.strip("? ") or "object", text)
     command = text.lstrip("%!")
     word = (command.split() or [""])[0]
     if text[0] == "!":
-        if word in ("pip", "pip3", "conda", "apt", "apt-get"):
+        if word in ("conda", "apt", "apt-get") or _installs(command):
             return _NO_NETWORK
         return _SHELL.format(command.strip())
     if word in ("bash", "sh", "system", "sx", "script"):

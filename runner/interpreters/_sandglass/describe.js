@@ -1,9 +1,11 @@
 // Values and exceptions as text of bounded length.
 'use strict';
 
+const path = require('node:path');
 const util = require('node:util');
 
 const { inspect } = util;
+const includes = Function.prototype.call.bind(String.prototype.includes);
 const MOST_OUT = 16 << 20;
 const MOST_TRACEBACK = 16 << 10;
 const MOST_VALUE = 8 << 10;
@@ -14,9 +16,17 @@ function cut(text, most) {
       `\n... [the text is ${text.length} characters long; the first ${most} are shown]`;
 }
 
+// How a cell is called: by whom is no matter of the user's.
+const DRIVER = path.join(__dirname, '..', 'driver.js') + ':';
+const CALLERS = /^\s+at .*(node:inspector|breakable:1:1|sigintHandlersWrap|node:vm:|node:internal\/vm)/;
+const isOurs = (line) => CALLERS.test(line) || (line.includes(DRIVER) && /^\s+at /.test(line));
+
 function plain(value) {
   try {
-    return inspect(value);
+    const text = inspect(value);
+    if (!includes(text, '\n    at ') && !includes(text, '<cell_')) return text;
+    return text.split('\n').filter((line) => !isOurs(line)).join('\n')
+        .replace(/(\(|at )<cell_(\d+)>(?=:\d)/g, '$1<cell $2>');
   } catch (error) {
     return `<${typeof value}: inspecting it threw ${safely(() => String(error))}>`;
   }
@@ -33,8 +43,7 @@ function safely(make) {
 // The user's frames: all that stands below the first of ours is how the cell was called.
 function cleanStack(stack) {
   const lines = stack.split('\n');
-  const end = lines.findIndex(
-      (line) => /^\s+at .*(node:inspector|driver\.js|breakable|node:internal\/vm)/.test(line));
+  const end = lines.findIndex(isOurs);
   return (end < 0 ? lines : lines.slice(0, end)).join('\n').replace(/<cell_(\d+)>/g, '<cell $1>');
 }
 
@@ -46,6 +55,7 @@ function pointAt(name, code, details) {
   return `${name}:${details.lineNumber + 1}\n${text}`;
 }
 
+const STATIC_EXPORT = '; what a cell declares is there for the next ones: leave `export` out';
 const STATIC_IMPORT =
     '; in a cell write  const { name } = require("module")  or  const module = await import("module")';
 
@@ -62,6 +72,10 @@ function describe(error, name, code, details) {
     if (/import statement|import call|import declaration/i.test(value)) {
       value += STATIC_IMPORT;
       stack += STATIC_IMPORT;
+    }
+    if (value === "Unexpected token 'export'") {
+      value += STATIC_EXPORT;
+      stack += STATIC_EXPORT;
     }
     stack = pointAt(name, code, details) + stack;
   }

@@ -63,14 +63,31 @@ class Session:
         display.__module__ = "builtins"
         _shared.display = display
 
+        def clear_output(wait=False):
+            """Does nothing: what has been shown is shown."""
+
         def adapt(module):
             module.display = display
+            module.clear_output = clear_output
 
         # What `from IPython.display import display` gives, where IPython is installed.
         when_imported("IPython.core.display_functions", adapt)
+        when_imported("warnings", self._adapt_warnings)
+
+    def _adapt_warnings(self, module):
+        """A warning that a library gives while we draw or await for the cell is the cell's."""
+        plain = module.formatwarning
+
+        def formatwarning(message, category, filename, lineno, line=None):
+            if filename.startswith(errors.HERE):
+                return "<cell %d>: %s: %s\n" % (self._count, category.__name__, message)
+            return plain(message, category, filename, lineno, line)
+
+        module.formatwarning = formatwarning
 
     def open(self, fd):
         self._channel.open(fd)
+        self._streams.keep()
         self._interrupts.install()
 
     # ------------------------------------------------------------------------------------ frames

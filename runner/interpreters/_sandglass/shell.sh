@@ -7,7 +7,7 @@
 # and the state is handed on.
 
 __sandglass_busy='' __sandglass_exited='' __sandglass_interrupted='' __sandglass_on_exit=''
-__sandglass_traced='' __sandglass_count=0 __sandglass_id=0 __sandglass_text='' __sandglass_open=1
+__sandglass_traced='' __sandglass_left='' __sandglass_count=0 __sandglass_id=0 __sandglass_text='' __sandglass_open=1
 
 # One frame: u32 little-endian length, JSON. All of it is short, and ASCII that we wrote.
 __sandglass_send() {
@@ -23,6 +23,9 @@ __sandglass_end() {  # STATUS EXIT_STATUS
   case $1 in
     error) __sandglass_error ExitStatus "$2" "ExitStatus: $2"; set -- error null ;;
     interrupted) __sandglass_error KeyboardInterrupt '' KeyboardInterrupt; set -- interrupted null ;;
+    signalled)
+      __sandglass_error Signal '' 'Signal: a signal ended the shell before the code was through'
+      set -- error null ;;
     ok) set -- ok null ;;
   esac
   __sandglass_send '{"ev":"end","id":'"$__sandglass_id"',"status":"'"$1"'","code":'"$2"'}'
@@ -115,6 +118,8 @@ __sandglass_leave() {
   builtin trap '' INT  # a second interrupt must not end the take-over
   [[ $BASHPID == "$$" && $__sandglass_busy ]] || builtin exit "$__sandglass_code"
   __sandglass_options=$(alias -p; set +o; shopt -p)
+  # It is a system call, and refused.
+  __sandglass_options=${__sandglass_options//'set +o privileged'/}
   case $- in *e*) __sandglass_options+=$'\nset -e' ;; esac
   case $- in *x*) __sandglass_traced=1 ;; esac
   __sandglass_options+=$'\nset +x'
@@ -136,8 +141,10 @@ __sandglass_leave() {
       __sandglass_text=$__sandglass_on_exit __sandglass_on_exit=''
       eval "$__sandglass_text" 3>&- 2>&8
     fi
-  elif [[ $__sandglass_code == 0 ]]; then
+  elif [[ $__sandglass_left ]]; then
     __sandglass_status=ok  # a `break 3` that left all loops
+  elif [[ $__sandglass_code == 0 ]]; then
+    __sandglass_status=signalled  # which one, bash does not say
   else
     __sandglass_status=error
   fi

@@ -7,6 +7,8 @@ import os
 import sys
 
 _input = _shared.input
+_dup, _close, _get_inheritable, _set_inheritable = (
+    os.dup, os.close, os.get_inheritable, os.set_inheritable)
 
 NO_STDIN = (
     "there is no more input to read: this execution was given no stdin. Give the text in the "
@@ -37,10 +39,33 @@ class _Pipe(io.FileIO):
         return written
 
 
+def _put_back(fd, kept):
+    """Makes a closed `fd` a copy of `kept` again. By dup(2) alone, which a tight policy allows: it takes
+    the lowest number that is free."""
+    spare = []
+    try:
+        _get_inheritable(fd)
+        return
+    except OSError:
+        pass
+    try:
+        while (copy := _dup(kept)) < fd:
+            spare.append(copy)
+        if copy == fd:
+            _set_inheritable(fd, True)  # subprocesses write to it too
+        else:
+            spare.append(copy)
+    except OSError:
+        pass
+    for copy in spare:
+        _close(copy)
+
+
 class Streams:
     def __init__(self, settle):
         """settle() waits until the host has what was written so far. False: it can't, here."""
         self._given = False
+        self._kept = ()
         self._settle = settle
         self._last = None  # the stream that was written to since all was settled
         self._turns = 0
@@ -59,6 +84,13 @@ class Streams:
         input.__doc__ = _input.__doc__
         input.__qualname__ = "input"
         _shared.input = input
+
+    def keep(self):
+        """In the process that serves: copies of both pipes, for code that closes descriptor 1 or 2."""
+        try:
+            self._kept = ((1, _dup(1)), (2, _dup(2)))
+        except OSError:
+            pass
 
     def _open(self, fd):
         # closefd=False: sys.stdout.close() must not let the next open file become descriptor 1.
@@ -85,6 +117,8 @@ class Streams:
         """For each execution: its stdin, and streams that work, whatever the last one did."""
         self._last = None
         self._turns = 0
+        for fd, kept in self._kept:
+            _put_back(fd, kept)
         self._given = stdin is not None
         data = stdin.encode("utf-8", "replace") if stdin else b""
         sys.stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8")
@@ -97,7 +131,10 @@ class Streams:
         """A stream that user code put there stays, as in a notebook; a closed one can't."""
         field = name[3:]
         if getattr(self, field).closed:
-            stream = self._open(fd)
+            try:
+                stream = self._open(fd)
+            except OSError:  # the descriptor and its copy are closed: there is nothing to write to
+                return
             setattr(self, field, stream)
             setattr(self, "_flush_" + field, stream.flush)
         try:
