@@ -109,12 +109,15 @@ std::optional<Replayed> move_file(const Record& record, const std::string& id,
         return skipped(record, "the input " + printable(file.path) + " is gone");
       const auto put = world.service.put_file("", id, base_name(file.path), kept.content);
       if (!put) return failed(record, put.error().text);
+      if (put->path != file.path)
+        return failed(record, "it came to " + printable(put->path) + ", not to " +
+                                  printable(file.path));
       continue;
     }
-    const auto files = world.service.files("", id, Page{100, Page::Order::kAscending, ""});
-    if (!files) return failed(record, files.error().text);
-    for (const File& one : files->data)
-      if (one.path == file.path) (void)world.service.remove_file("", id, one.id);
+    const auto there = world.service.file_at("", id, file.path);
+    const auto removed = there ? world.service.remove_file("", id, there->id)
+                               : Answer<void>(tl::unexpected(there.error()));
+    if (!removed) return skipped(record, "it is not there now: " + removed.error().text);
   }
   return std::nullopt;
 }
