@@ -67,7 +67,9 @@ void Parser::flag(const char* name, bool& into, const char* help) {
 }
 
 void Parser::settings_file() {
-  text(kConfig, settings_, "a TOML file: each of these options by its name, as in the README",
+  text(kConfig, settings_,
+       "a TOML file: each of these options by its name, such as listen = \"127.0.0.1:8611\"; the "
+       "command line wins",
        "FILE");
 }
 

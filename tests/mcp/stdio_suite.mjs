@@ -32,11 +32,13 @@ for (const speaker of speakers) {
 test("a session that has expired", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sandglass-mcp-"));
   writeFileSync(join(folder, "brief.toml"), shortLived);
-  const talk = await overStdio(speakers[0], ["--policy", join(folder, "brief.toml")]);
   try {
-    await expires(talk);
+    await Promise.all(speakers.map(async (speaker) => {
+      const talk = await overStdio(speaker, ["--policy", join(folder, "brief.toml")]);
+      await expires(talk);
+      await talk.close();
+    }));
   } finally {
-    await talk.close();
     rmSync(folder, { recursive: true });
   }
 });
