@@ -47,15 +47,20 @@ void check_inputs(const Record& record, const std::string& folder, std::set<std:
   }
 }
 
-// Of what was cut nobody can say.
-bool is_what_its_hash_says(const trace::Traced& traced, bool is_cut) {
-  if (is_cut && traced.text.size() < traced.bytes) return true;
+bool fits_its_hash(const trace::Traced& traced) {
   return traced.text.size() == traced.bytes &&
          (traced.sha256.empty() || traced.sha256 == trace::sha256(traced.text));
 }
 
-bool is_stream_true(const trace::Traced& traced) {
-  return is_what_its_hash_says(traced, traced.bytes > trace::kMostText);
+// Of what was cut nobody can say: streams at their cap, results all or nothing.
+bool is_true_stream(const trace::Traced& traced) {
+  const bool is_cut = traced.bytes > trace::kMostText && traced.text.size() < traced.bytes;
+  return is_cut || fits_its_hash(traced);
+}
+
+bool is_true_result(const trace::Traced& traced) {
+  const bool is_left_out = traced.bytes > 0 && traced.text.empty();
+  return is_left_out || fits_its_hash(traced);
 }
 
 // Somebody may have edited a record; whether it runs as it says would then tell nothing.
@@ -66,13 +71,13 @@ void check_itself(const Record& record, std::vector<std::string>& problems) {
   };
   if (!record.code_sha256.empty() && record.code_sha256 != trace::sha256(record.code))
     changed("the code");
-  if (!is_stream_true(record.out)) changed("stdout");
-  if (!is_stream_true(record.err)) changed("stderr");
+  if (!is_true_stream(record.out)) changed("stdout");
+  if (!is_true_stream(record.err)) changed("stderr");
   std::size_t number = 0;
   for (const trace::TracedResult& result : record.results) {
     ++number;
     for (const auto& [type, traced] : result.data)
-      if (!is_what_its_hash_says(traced, traced.text.empty()))
+      if (!is_true_result(traced))
         changed("result " + std::to_string(number) + " as " + printable(type));
   }
 }
@@ -87,13 +92,13 @@ void check_numbers(const Part& part, std::vector<std::string>& problems) {
   const std::string session = "of session " + printable(part.records.front().session) + " ";
   if (!part.missing.empty()) {
     std::string list;
-    for (const Numbers& numbers : part.missing) list += (list.empty() ? "" : ", ") + text_of(numbers);
+    for (const Numbers& numbers : part.missing)
+      list += (list.empty() ? "" : ", ") + text_of(numbers);
     problems.push_back(session + "these records are missing: " + list +
                        "; --alone runs one record without what came before it");
   }
   for (const std::uint64_t number : part.twice)
-    problems.push_back(session + "two different records have the number " +
-                       std::to_string(number));
+    problems.push_back(session + "two different records have the number " + std::to_string(number));
 }
 
 }  // namespace

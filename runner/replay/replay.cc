@@ -110,8 +110,8 @@ std::optional<Replayed> move_file(const Record& record, const std::string& id,
       const auto put = world.service.put_file("", id, base_name(file.path), kept.content);
       if (!put) return failed(record, put.error().text);
       if (put->path != file.path)
-        return failed(record, "it came to " + printable(put->path) + ", not to " +
-                                  printable(file.path));
+        return failed(record,
+                      "it came to " + printable(put->path) + ", not to " + printable(file.path));
       continue;
     }
     const auto there = world.service.file_at("", id, file.path);

@@ -11,6 +11,7 @@ fail() { printf 'unit_in_systemd: %s\n' "$*" >&2; exit 1; }
 
 # shellcheck disable=SC2016  # apt reads it
 mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
+# shellcheck disable=SC2016  # sed reads it
 serve=$(sed -n 's/^serve="$python \(.*\)"/\1/p; s/^python="\(.*\)"/\1/p' "$sources/scripts/install-deps" | tr '\n ' ',,')
 debootstrap --variant=minbase --include="systemd,systemd-sysv,dbus,procps,curl,libseccomp2,libcap2,libmd0,${serve%,}" \
   bookworm "$root" "$mirror" >"$work/debootstrap.log" 2>&1
