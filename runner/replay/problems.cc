@@ -83,7 +83,7 @@ void check_itself(const Record& record, std::vector<std::string>& problems) {
 }
 
 std::string text_of(const Numbers& numbers) {
-  const std::string first = std::to_string(numbers.first);
+  std::string first = std::to_string(numbers.first);
   if (numbers.first == numbers.last) return first;
   return first + (numbers.last == numbers.first + 1 ? ", " : " to ") + std::to_string(numbers.last);
 }
