@@ -122,6 +122,9 @@ Result<Files::One> Files::scan_one(std::uint64_t number, const OnLine& on_line) 
                                        jail::errno_name(errno));
   };
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot("open");
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorKind::kFiles, printable(options_.folder + "/" + name(number)) +
+                                       " is no file of a trace: remove it");
   One one;
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size > 0) {
