@@ -26,6 +26,7 @@ class Levels(unittest.TestCase):
             client.call("DELETE", f"/v1/containers/{third}")
             levels = [client.counter(name) for name in ("sessions", "sessions_created_total", "executions_running")]
             self.assertEqual(levels, [2, 3, 1])
+            self.assertEqual(client.counter("ok_total", '{of="create"}'), 3)
             pool = '{policy="standard",language="python",state="%s"}'
             end = time.monotonic() + PATIENCE
             while client.counter("pool_interpreters", pool % "starting") or not client.counter(
