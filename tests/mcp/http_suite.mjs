@@ -14,11 +14,13 @@ test.after(() => server.stop());
 // 30 seconds of code by each of them at once, beside the other tests, on a server of its own.
 const patient = await serve();
 test.after(() => patient.stop());
+// A word of progress and the answer may come in one piece: the clients then take the answer first.
+const tooLate = "Received a progress notification for an unknown token";
 const long = Promise.all(speakers.map(async (speaker) => {
   const talk = await overHttp(speaker, patient);
   await tellsProgress(talk, 30);
   await talk.close();
-  assert.deepEqual(talk.errors.map(String), []);
+  assert.deepEqual(talk.errors.map(String).filter((text) => !text.includes(tooLate)), []);
 }));
 long.catch(() => {});  // it is told where it is waited for
 
