@@ -68,7 +68,7 @@ class Shape {
 
   [[noreturn]] void refuse(std::string_view what) const {
     throw Error{file_ + ':' + std::to_string(line_) + ':' + std::to_string(at_ - line_start_ + 1) +
-                ": " + std::string(what) + "; a policy needs no such nesting"};
+                ": " + std::string(what) + "; nothing here needs such nesting"};
   }
 
   std::string_view text_;

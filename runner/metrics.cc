@@ -139,7 +139,8 @@ void pools(std::string& out, const Metrics& m) {
 void trace_levels(std::string& out, const TraceLevel& t) {
   one(out, "trace_records_total", "counter", "Records written.", t.records);
   one(out, "trace_lost_total", "counter",
-      "Records that could not be written, or went with a file that somebody removed.", t.lost);
+      "Records that could not be written, or went with a file that somebody removed or cut.",
+      t.lost);
   one(out, "trace_unsynced_total", "counter",
       "Records that may not outlive the machine, since fdatasync(2) failed.", t.unsynced);
   one(out, "trace_aged_out_total", "counter", "Records that went with the oldest file.",

@@ -35,6 +35,9 @@ struct McpOptions {
 int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp::Options options,
           const std::optional<trace::Options>& trace_options) {
   boost::asio::io_context loop(1);
+  // Before all that is released at the end: whoever asks twice must not cut that short.
+  boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   std::unique_ptr<trace::Trace> trace;
   if (trace_options) {
     auto opened = trace::Trace::open(loop, *trace_options);
@@ -47,8 +50,6 @@ int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp:
   ends.in = STDIN_FILENO;
   ends.out = out.get();
   const auto stdio = std::make_shared<mcp::Stdio>(loop, desk, ends, [&loop] { loop.stop(); });
-  boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
-  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&stdio](const auto& error, int /*signal*/) {
     if (!error) stdio->stop();
   });

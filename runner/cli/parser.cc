@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "policies/nearest.h"
 #include "runner/cli/command.h"
@@ -66,7 +67,9 @@ void Parser::flag(const char* name, bool& into, const char* help) {
 }
 
 void Parser::settings_file() {
-  text(kConfig, settings_, "a TOML file: each of these options by its name, as in the README",
+  text(kConfig, settings_,
+       "a TOML file: each of these options by its name, such as listen = \"127.0.0.1:8611\"; the "
+       "command line wins",
        "FILE");
 }
 
@@ -142,7 +145,13 @@ Result<Parser::Words> Parser::with_settings(const Words& words) const {
   const auto settings = policies::read_settings(*path);
   if (!settings) return fail(ErrorKind::kUsage, printable(settings.error().text));
   Words all;
+  std::map<std::string, std::string>
+      places;  // of each name: trace-sync is trace_sync is trace.sync
   for (const policies::Setting& setting : *settings) {
+    const auto [before, is_new] = places.try_emplace(setting.name, setting.place);
+    if (!is_new)
+      return fail(ErrorKind::kUsage, printable(setting.place) + ": is the same setting as " +
+                                         printable(before->second) + "; remove one of the two");
     auto more = as_words(setting, words);
     if (!more) return more;
     all.insert(all.end(), more->begin(), more->end());

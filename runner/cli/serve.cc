@@ -126,6 +126,9 @@ int run(const http::Address& address, http::ServerOptions server_options,
         const ServeOptions& options, const Home& home,
         const std::vector<policies::Policy>& policies, trace::Options trace_options) {
   boost::asio::io_context loop(1);
+  // Before all that is released at the end: whoever asks twice must not cut that short.
+  boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
+  if (minds_hangup()) signals.add(SIGHUP);
   Metrics metrics;
   std::unique_ptr<trace::Trace> trace;
   if (options.trace.is_on()) {
@@ -140,8 +143,6 @@ int run(const http::Address& address, http::ServerOptions server_options,
       capabilities(policies, options.policy_name(), service->max_file(), host);
   auto server = http::Server::listen(loop, *service, metrics, address, std::move(server_options));
   if (!server) return print_error(server.error());
-  boost::asio::signal_set signals(loop, SIGINT, SIGTERM);
-  if (minds_hangup()) signals.add(SIGHUP);
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
     note("shutting down");

@@ -2,6 +2,7 @@
 
 #include "runner/replay/replay.h"
 #include "runner/text.h"
+#include "runner/trace/digest.h"
 #include "runner/trace/inputs.h"
 
 namespace runner::replay {
@@ -46,6 +47,60 @@ void check_inputs(const Record& record, const std::string& folder, std::set<std:
   }
 }
 
+bool fits_its_hash(const trace::Traced& traced) {
+  return traced.text.size() == traced.bytes &&
+         (traced.sha256.empty() || traced.sha256 == trace::sha256(traced.text));
+}
+
+// Of what was cut nobody can say: streams at their cap, results all or nothing.
+bool is_true_stream(const trace::Traced& traced) {
+  const bool is_cut = traced.bytes > trace::kMostText && traced.text.size() < traced.bytes;
+  return is_cut || fits_its_hash(traced);
+}
+
+bool is_true_result(const trace::Traced& traced) {
+  const bool is_left_out = traced.bytes > 0 && traced.text.empty();
+  return is_left_out || fits_its_hash(traced);
+}
+
+// Somebody may have edited a record; whether it runs as it says would then tell nothing.
+void check_itself(const Record& record, std::vector<std::string>& problems) {
+  const auto changed = [&](const std::string& what) {
+    problems.push_back(what + " of the record " + printable(record.id) +
+                       " has been edited: it is not what its sha256 says");
+  };
+  if (!record.code_sha256.empty() && record.code_sha256 != trace::sha256(record.code))
+    changed("the code");
+  if (!is_true_stream(record.out)) changed("stdout");
+  if (!is_true_stream(record.err)) changed("stderr");
+  std::size_t number = 0;
+  for (const trace::TracedResult& result : record.results) {
+    ++number;
+    for (const auto& [type, traced] : result.data)
+      if (!is_true_result(traced))
+        changed("result " + std::to_string(number) + " as " + printable(type));
+  }
+}
+
+std::string text_of(const Numbers& numbers) {
+  std::string first = std::to_string(numbers.first);
+  if (numbers.first == numbers.last) return first;
+  return first + (numbers.last == numbers.first + 1 ? ", " : " to ") + std::to_string(numbers.last);
+}
+
+void check_numbers(const Part& part, std::vector<std::string>& problems) {
+  const std::string session = "of session " + printable(part.records.front().session) + " ";
+  if (!part.missing.empty()) {
+    std::string list;
+    for (const Numbers& numbers : part.missing)
+      list += (list.empty() ? "" : ", ") + text_of(numbers);
+    problems.push_back(session + "these records are missing: " + list +
+                       "; --alone runs one record without what came before it");
+  }
+  for (const std::uint64_t number : part.twice)
+    problems.push_back(session + "two different records have the number " + std::to_string(number));
+}
+
 }  // namespace
 
 std::vector<std::string> find_problems(const Selection& selection, const World& world) {
@@ -53,15 +108,9 @@ std::vector<std::string> find_problems(const Selection& selection, const World& 
   std::set<std::string> policies;
   std::set<std::string> inputs;
   for (const Part& part : selection.parts) {
-    if (!part.missing.empty()) {
-      std::string list;
-      for (const std::uint64_t seq : part.missing)
-        list += (list.empty() ? "" : ", ") + std::to_string(seq);
-      problems.push_back("of session " + printable(part.records.front().session) +
-                         " these records are missing: " + list +
-                         "; --alone runs one record without what came before it");
-    }
+    check_numbers(part, problems);
     for (const Record& record : part.records) {
+      check_itself(record, problems);
       check_policy(record, world, policies, problems);
       check_inputs(record, selection.inputs, inputs, problems);
     }

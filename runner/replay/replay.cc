@@ -111,11 +111,22 @@ std::optional<Replayed> move_file(const Record& record, const std::string& id,
       if (!put) return failed(record, put.error().text);
       continue;
     }
-    const auto files = world.service.files("", id, Page{100, Page::Order::kAscending, ""});
-    if (!files) return failed(record, files.error().text);
-    for (const File& one : files->data)
-      if (one.path == file.path) (void)world.service.remove_file("", id, one.id);
+    const auto there = world.service.file_at("", id, file.path);
+    const auto removed = there ? world.service.remove_file("", id, there->id)
+                               : Answer<void>(tl::unexpected(there.error()));
+    if (!removed) return skipped(record, "it is not there now: " + removed.error().text);
   }
+  return std::nullopt;
+}
+
+// A file goes in by its name alone: where the record says that it lay elsewhere, it is none of
+// ours.
+std::optional<Replayed> find_misplaced(const Record& record, const std::string& id,
+                                       const World& world) {
+  if (record.kind != Kind::kUpload) return std::nullopt;
+  for (const trace::TracedFile& file : record.inputs)
+    if (!world.service.file_at("", id, file.path))
+      return failed(record, "it did not come to " + printable(file.path));
   return std::nullopt;
 }
 
@@ -130,7 +141,9 @@ void run_session(const Part& part, const Selection& selection, const World& worl
       continue;
     }
     if (record.kind != Kind::kExecute) {
-      if (auto trouble = move_file(record, *id, selection, world)) told(std::move(*trouble));
+      auto trouble = move_file(record, *id, selection, world);
+      if (!trouble) trouble = find_misplaced(record, *id, world);
+      if (trouble) told(std::move(*trouble));
       continue;
     }
     const std::string why = reason_to_skip(record);

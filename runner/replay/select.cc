@@ -19,6 +19,7 @@ namespace {
 using trace::Record;
 
 constexpr jail::Bytes kMostFile = jail::mib(4096);
+constexpr std::size_t kMostMissing = 100;
 
 struct Line {
   std::string text;
@@ -104,35 +105,48 @@ Result<std::vector<Record>> gather_session(const std::vector<std::string>& files
   return records;
 }
 
+// What runs in a session of its own, or in none, whatever its line says.
+bool is_alone(trace::Kind kind) {
+  return kind == trace::Kind::kOnce || kind == trace::Kind::kEvaluate;
+}
+
+// A session's records by their numbers; one that stands in two files is one.
+void in_order(Part& part) {
+  auto& list = part.records;
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Record& a, const Record& b) { return a.seq < b.seq; });
+  list.erase(std::unique(list.begin(), list.end(),
+                         [](const Record& a, const Record& b) {
+                           return a.seq == b.seq && a.seq > 0 && to_line(a) == to_line(b);
+                         }),
+             list.end());
+  std::uint64_t before = 0;
+  for (const Record& record : list) {
+    if (record.seq == before && before > 0)
+      part.twice.push_back(before);
+    else if (record.seq > before + 1 && part.missing.size() < kMostMissing)
+      part.missing.push_back({before + 1, record.seq - 1});
+    before = record.seq;
+  }
+}
+
 std::vector<Part> parts_of(std::vector<Record> records) {
   std::vector<Part> parts;
   std::map<std::string, std::size_t> by_session;
   for (Record& record : records) {
     // Nothing to run.
     if (record.kind == trace::Kind::kGap || record.kind == trace::Kind::kCreate) continue;
-    if (record.session.empty()) {
-      parts.push_back({{std::move(record)}, {}});
+    if (record.session.empty() || is_alone(record.kind)) {
+      record.session.clear();
+      parts.push_back({{std::move(record)}, {}, {}});
       continue;
     }
     const auto [at, is_new] = by_session.try_emplace(record.session, parts.size());
     if (is_new) parts.emplace_back();
     parts[at->second].records.push_back(std::move(record));
   }
-  for (Part& part : parts) {
-    auto& list = part.records;
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Record& a, const Record& b) { return a.seq < b.seq; });
-    list.erase(
-        std::unique(list.begin(), list.end(),
-                    [](const Record& a, const Record& b) { return a.seq == b.seq && a.seq > 0; }),
-        list.end());
-    std::uint64_t next = 1;
-    for (const Record& record : list) {
-      if (record.session.empty()) break;
-      for (; next < record.seq && part.missing.size() < 100; ++next) part.missing.push_back(next);
-      next = record.seq + 1;
-    }
-  }
+  for (Part& part : parts)
+    if (!part.records.front().session.empty()) in_order(part);
   return parts;
 }
 
@@ -162,7 +176,7 @@ Result<Selection> in_files(const std::vector<std::string>& files, const Asked& a
     return fail(ErrorKind::kUsage, "there is no record " + printable(asked.what) +
                                        " there; it may have gone with an old file");
   if (asked.alone) {
-    selection.parts.push_back({{std::move(found->back())}, {}});
+    selection.parts.push_back({{std::move(found->back())}, {}, {}});
     return selection;
   }
   auto records = gather_session(files, found->back());
@@ -198,6 +212,7 @@ Result<Selection> in_file(const Asked& asked) {
     for (Part& part : selection.parts) {
       part.records.erase(part.records.begin(), part.records.end() - 1);
       part.missing.clear();
+      part.twice.clear();
     }
   return selection;
 }

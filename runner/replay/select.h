@@ -17,10 +17,15 @@ struct Asked {
   bool alone = false;  // the one record, without what came before it
 };
 
+struct Numbers {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
 // What stands or falls together: a session, in the order of `seq`; or one record that has none.
 struct Part {
   std::vector<trace::Record> records;
-  std::vector<std::uint64_t> missing;  // of the session: records that are not there
+  std::vector<Numbers> missing;      // of the session: records that are not there; the first 100
+  std::vector<std::uint64_t> twice;  // numbers that two different records have
 };
 
 struct Selection {

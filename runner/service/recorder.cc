@@ -59,6 +59,7 @@ void Recorder::create(const Tenant& tenant, const ContainerWish& wish, Container
 
 void Recorder::open_box(const Tenant& tenant, const ContainerWish& wish, const Container& made) {
   if (++opened_ % kForgetEvery == 0) forget_idle_boxes();
+  count(options_.metrics, Of::kCreate, Ending::kOk);
   auto box = std::make_shared<Box>();
   box->id = made.id;
   box->tenant = tenant;

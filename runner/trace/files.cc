@@ -18,6 +18,8 @@
 namespace runner::trace {
 namespace {
 
+constexpr std::size_t kBuffer = std::size_t{128} << 10U;
+
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
@@ -27,6 +29,18 @@ int write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
   return 0;
+}
+
+std::uint64_t lines_in(const jail::Fd& file) {
+  std::vector<char> buffer(kBuffer);
+  std::uint64_t lines = 0;
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(file.get(), buffer.data(), buffer.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return lines;
+    lines += static_cast<std::uint64_t>(std::count(buffer.begin(), buffer.begin() + got, '\n'));
+    at += got;
+  }
 }
 
 }  // namespace
@@ -108,6 +122,9 @@ Result<Files::One> Files::scan_one(std::uint64_t number, const OnLine& on_line) 
                                        jail::errno_name(errno));
   };
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return cannot("open");
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorKind::kFiles, printable(options_.folder + "/" + name(number)) +
+                                       " is no file of a trace: remove it");
   One one;
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size > 0) {
@@ -161,15 +178,36 @@ bool Files::mend_folder() {
   return taken.has_value();
 }
 
-// stat(2): a file that somebody has removed takes what is written, and nobody ever finds it.
 void Files::look_for_current() {
   auto& [number, one] = *open_.rbegin();
+  look_for(number, one);
+}
+
+void Files::look_for_all() {
+  for (auto& [number, one] : open_) look_for(number, one);
+}
+
+// stat(2): a file that somebody has removed takes what is written, and nobody ever finds it; in one
+// that somebody has cut or written to, what comes next would not stand where it is looked for.
+void Files::look_for(std::uint64_t number, One& one) {
   struct stat info {};
-  if (!folder_ || one.removed || ::fstat(one.fd->get(), &info) != 0 || info.st_nlink > 0) return;
-  one.removed = true;
-  removed_ += one.lines;
-  say(printable(name(number)) + " with " + std::to_string(one.lines) +
-      " records was removed by somebody else");
+  if (!folder_ || one.removed || one.broken || ::fstat(one.fd->get(), &info) != 0) return;
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (info.st_nlink == 0) {
+    one.removed = true;
+    removed_ += one.lines;
+    say(printable(name(number)) + " with " + std::to_string(one.lines) +
+        " records was removed by somebody else");
+  } else if (size != one.size) {
+    const std::uint64_t left = size < one.size ? lines_in(*one.fd) : one.lines;
+    const std::uint64_t lost = one.lines - std::min(left, one.lines);
+    say(printable(name(number)) + " was changed by somebody else: " + std::to_string(lost) +
+        " of its " + std::to_string(one.lines) + " records are lost");
+    removed_ += lost;
+    one.lines -= lost;
+    one.size = size;
+    one.broken = true;
+  }
 }
 
 void Files::drop_oldest() {

@@ -63,7 +63,9 @@ class Files {
   [[nodiscard]] std::uint64_t bytes() const;
   // Records that went with files over the number.
   [[nodiscard]] std::uint64_t aged_out() const { return aged_out_; }
-  // Records that went with files that somebody else removed.
+  // Whether somebody has removed or changed one; of the newest, each append() looks.
+  void look_for_all();
+  // Records that went with files that somebody else removed or cut.
   [[nodiscard]] std::uint64_t removed() const { return removed_; }
 
  private:
@@ -71,7 +73,7 @@ class Files {
     std::shared_ptr<const jail::Fd> fd;
     std::uint64_t size = 0;
     std::uint64_t lines = 0;
-    bool broken = false;   // half a line stands at its end
+    bool broken = false;   // nothing goes behind what stands at its end
     bool removed = false;  // by somebody else
   };
   Result<void> take_folder();
@@ -80,6 +82,7 @@ class Files {
   [[nodiscard]] std::string name(std::uint64_t number) const;
   int start_file();  // 0 or errno
   void look_for_current();
+  void look_for(std::uint64_t number, One& one);
   void drop_oldest();
   void say(std::string text) const {
     if (options_.say) options_.say(std::move(text));

@@ -73,6 +73,7 @@ struct Record {
   std::string title;           // the first line of the code, for people
   std::string language;
   std::string code;
+  std::string code_sha256;  // as the line says that was read; empty: not of a line
   TracedPolicy policy;
   std::optional<std::string> input;  // stdin; of an evaluation, its sources
   std::optional<std::uint64_t> timeout_ms;

@@ -12,6 +12,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::uint64_t kMostExitCode = 255;
+
 // The first thing wrong is kept; what follows reads as empty.
 class Reader {
  public:
@@ -158,6 +160,7 @@ void read_answer(Reader& reader, Record& record) {
   Reader truncated(reader.object("truncated"));
   record.out_truncated = truncated.flag("stdout");
   record.err_truncated = truncated.flag("stderr");
+  reader.adopt(truncated);
   record.results = results_of(reader);
   record.results_dropped = reader.number("results_dropped");
   if (reader.find("error") != nullptr) {
@@ -165,7 +168,9 @@ void read_answer(Reader& reader, Record& record) {
     record.error = TracedError{error.bytes("name"), error.bytes("value"), error.bytes("traceback")};
     reader.adopt(error);
   }
-  record.exit_code = static_cast<int>(reader.number("exit_code"));
+  const std::uint64_t code = reader.number("exit_code");
+  if (code > kMostExitCode) reader.wrong("exit_code");
+  record.exit_code = static_cast<int>(code);
   record.state_preserved = reader.flag("state_preserved");
   record.outputs = files_of(reader, "outputs");
   Reader usage(reader.object("usage"));
@@ -175,6 +180,7 @@ void read_answer(Reader& reader, Record& record) {
     record.usage.peak_memory = {usage.number("peak_memory_bytes")};
     record.usage.peak_memory_from = jail::Enforcer::kRlimit;  // whose figure it is, is not kept
   }
+  reader.adopt(usage);
   record.denied = denied_of(reader);
 }
 
@@ -195,6 +201,7 @@ Record read(Reader& reader) {
   record.title = reader.text("title");
   record.language = reader.text("language");
   record.code = reader.bytes("code");
+  record.code_sha256 = reader.text("code_sha256");
   Reader policy(reader.object("policy"));
   record.policy = {policy.text("name"), policy.text("sha256"), policy.number("memory_bytes")};
   reader.adopt(policy);

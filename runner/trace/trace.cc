@@ -227,6 +227,7 @@ Counters Trace::counters() const {
 
 void Trace::tend() {
   inputs_->tend();
+  files_->look_for_all();
   tending_.expires_after(kTendEvery);
   tending_.async_wait([this](const boost::system::error_code& error) {
     if (!error) tend();

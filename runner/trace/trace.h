@@ -50,7 +50,7 @@ inline constexpr std::size_t kMemoryFiles = 2;
 
 struct Counters {
   std::uint64_t records = 0;        // written
-  std::uint64_t lost = 0;           // could not be written, or went with a file that was removed
+  std::uint64_t lost = 0;           // not written, or went with a file that was removed or cut
   std::uint64_t unsynced = 0;       // written, but fdatasync failed: may not outlive the machine
   std::uint64_t aged_out = 0;       // went with files over the number
   std::uint64_t sync_failures = 0;  // of fdatasync

@@ -59,7 +59,7 @@ async function tellsProgress(speaker, seconds = 3) {
     undefined, { onprogress: (progress) => heard.push(progress) });
   assert.equal(structured(result).outcome, "ok", text(result));
   assert.ok(structured(result).usage.wall_ms >= seconds * 1000);
-  assert.ok(heard.length >= 2, `${heard.length} words of progress`);
+  assert.ok(heard.length >= seconds * 0.7 - 0.1, `${heard.length} words of progress`);
   for (let i = 1; i < heard.length; i++) assert.ok(heard[i].progress > heard[i - 1].progress);
   assert.match(heard.at(-1).message, /running, .*; step \d/);
   await speaker.call("close_session", { session_id: structured(result).session_id });

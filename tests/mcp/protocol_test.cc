@@ -181,3 +181,18 @@ TEST_CASE("ids are the client's, and one that is in use is taken") {
   CHECK_FALSE(talk.peer->is_busy());
   CHECK(talk.ask(R"({"jsonrpc":"2.0","id":1,"method":"ping"})") == json::object());
 }
+
+TEST_CASE("an id of any size comes back as it was, or is refused") {
+  Conversation talk;
+  const auto ping = [](const std::string& id) {
+    return R"({"jsonrpc":"2.0","id":)" + id + R"(,"method":"ping"})";
+  };
+  for (const std::string id : {"0", "-1", "-9223372036854775808", "9223372036854775808",
+                               "18446744073709551615", R"("")", R"("\u0000")", R"("\u00e9")"})
+    CHECK(answer_to(talk, ping(id)) == R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{}})");
+  const std::string huge = '"' + std::string(1'000'000, 'x') + '"';
+  CHECK(answer_to(talk, ping(huge)) == R"({"jsonrpc":"2.0","id":)" + huge + R"(,"result":{}})");
+  for (const std::string id : {"18446744073709551616", "1e400", "1.0", "-0.0"})
+    CHECK(answer_to(talk, ping(id)).find("'id' must be a string or a whole number") !=
+          std::string::npos);
+}

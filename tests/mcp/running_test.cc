@@ -77,6 +77,28 @@ TEST_CASE("a cancelled call is interrupted, not answered, and told of by the nex
         std::string::npos);
 }
 
+TEST_CASE("cancellations of what does not run are ignored, however many and whatever they name") {
+  Conversation talk;
+  const std::string id = talk.open_session();
+  talk.say(execute(5, "hang", id));
+  const std::size_t before = talk.heard.size();
+  for (const char* named : {"6", R"("5")", "5.0", "-5", "null", "[5]", R"({"id":5})", "true"})
+    talk.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+             std::string(named) + "}}");
+  talk.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{}})");
+  talk.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled"})");
+  talk.say(R"({"jsonrpc":"2.0","method":"notifications/no_such","params":{"requestId":5}})");
+  for (int other = 1000; other < 11'000; ++other)
+    talk.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
+             std::to_string(other) + "}}");
+  CHECK(talk.heard.size() == before);
+  CHECK(talk.service.interrupts == 0);
+  CHECK(talk.desk.running() == 1);
+  talk.say(kCancelFive);
+  CHECK(talk.service.interrupts == 1);
+  CHECK(talk.desk.running() == 0);
+}
+
 TEST_CASE("a session that a cancelled call made itself goes with it") {
   Conversation talk;
   talk.say(execute(5, "hang", ""));

@@ -80,5 +80,9 @@ TEST_CASE("a settings file that is wrong is refused with the place") {
   CHECK(serve_fails("config = \"x\"\n").starts_with("s.toml:1:1: config: unknown key"));
   CHECK(serve_fails("policy = \"tigt\"\nlisten = \"127.0.0.1:0\"\n").find("tigt") !=
         std::string::npos);
+  const std::string twice =
+      serve_fails("trace_sync = \"none\"\ntrace-sync = \"always\"\ntrace = \"/nowhere\"\n");
+  CHECK(twice.starts_with("s.toml:1:1: trace_sync: is the same setting as "));
+  CHECK(twice.find("s.toml:2:1: trace-sync; remove one of the two; see") != std::string::npos);
   CHECK(serve_fails("= 3\n").starts_with("s.toml:1:1: "));
 }

@@ -121,6 +121,22 @@ TEST_CASE("SIGTERM while code runs: its client gets an outcome, and nothing is l
   CHECK(leftovers.found() == "");
 }
 
+TEST_CASE("asked to end again and again, it ends as well as when asked once") {
+  require_jails();
+  const support::Leftovers leftovers;
+  const int signal = GENERATE(SIGTERM, SIGINT);
+  Served served;
+  Client client = served.client();
+  (void)make(client);
+  // Most of them while it releases what it has.
+  for (int i = 0; i < 2000; ++i) {
+    served.child().signal(signal);
+    std::this_thread::sleep_for(1ms);
+  }
+  CHECK(served.child().finish().code == 0);
+  CHECK(leftovers.found() == "");
+}
+
 TEST_CASE("a killed server leaves nothing") {
   require_jails();
   const support::Leftovers leftovers;

@@ -160,6 +160,11 @@ TEST_CASE("a folder that others can read, or that is taken, is refused") {
         std::string::npos);
   CHECK(Trace::open(loop, log.options(folder / "no/such")).error().text.find("ENOENT") !=
         std::string::npos);
+  fs::create_directory(folder / "pipe");
+  fs::permissions(folder / "pipe", fs::perms::owner_all);
+  REQUIRE(::mkfifo((folder / "pipe/trace-000001.jsonl").c_str(), 0600) == 0);
+  CHECK(Trace::open(loop, log.options(folder / "pipe")).error().text ==
+        (folder / "pipe/trace-000001.jsonl") + " is no file of a trace: remove it");
 }
 
 namespace {

@@ -25,12 +25,13 @@ class Load(threading.Thread):
         self.server = server
         self.number = number
         self.replied = []  # (container, execution, what it printed)
+        self.container = None
         self.trouble = None
 
     def run(self):
         client = self.server.client()
         try:
-            container = client.create()
+            container = self.container = client.create()
             for turn in range(10 ** 6):
                 if turn % 7 == 3:
                     client.upload(container, "in.bin", bytes([turn % 256]) * 5000)
@@ -39,6 +40,31 @@ class Load(threading.Thread):
                 self.replied.append((container, done["id"], done["stdout"]))
         except (OSError, http.client.HTTPException):
             pass  # it was killed
+        except Exception as error:  # told by the test
+            self.trouble = error
+        finally:
+            client.connection.close()
+
+
+class Readers(threading.Thread):
+    """Reads what is being written until the server is gone: whole lines, or none."""
+
+    def __init__(self, server, loads):
+        super().__init__()
+        self.server = server
+        self.loads = loads
+        self.lines = 0
+        self.trouble = None
+
+    def run(self):
+        client = self.server.client()
+        try:
+            while True:
+                for load in self.loads:
+                    if load.container:
+                        self.lines += len(client.trace(load.container))
+        except (OSError, http.client.HTTPException):
+            pass  # it was killed, maybe in the middle of a reply
         except Exception as error:  # told by the test
             self.trouble = error
         finally:
@@ -65,25 +91,29 @@ class Kills(unittest.TestCase):
         # Small files, so that kills hit rotation too; enough of them that none ages out.
         with Server("--trace-file-size", "256K", "--trace-files", "1000") as server:
             replied = []
+            read = 0
             for kill in range(KILLS):
                 with self.subTest(kill=kill):
                     loads = [Load(server, i) for i in range(3)]
-                    for load in loads:
-                        load.start()
+                    reader = Readers(server, loads)
+                    for thread in (*loads, reader):
+                        thread.start()
                     end = time.monotonic() + 60
                     while not all(load.replied or load.trouble for load in loads) and time.monotonic() < end:
                         time.sleep(0.01)
                     time.sleep(chance.random() * 0.4)
                     server.kill()
-                    for load in loads:
-                        load.join(60)
-                        self.assertFalse(load.is_alive())
-                        self.assertIsNone(load.trouble)
+                    for thread in (*loads, reader):
+                        thread.join(60)
+                        self.assertFalse(thread.is_alive())
+                        self.assertIsNone(thread.trouble)
+                    read += reader.lines
                     server.start()
                     # One of those before, too: a second crash must not harm what outlived the first.
                     self.check(server, [one for load in loads for one in load.replied] + replied[-1:])
                     replied += [one for load in loads for one in load.replied]
             self.assertGreater(len(replied), 100)
+            self.assertGreater(read, 1000)
             self.check(server, replied)
             lines = [line for file in sorted(server.folder.glob("trace-*")) for line in file.read_bytes().split(b"\n")]
             self.assertGreater(len(list(server.folder.glob("trace-*"))), 2)

@@ -51,6 +51,21 @@ RICH = [
     "class R:\n    __repr__ = lambda self: 'R'\n    _repr_html_ = lambda self: '<b>bold</b>'\nR()",
     "class J:\n    __repr__ = lambda self: 'J'\n    _repr_json_ = lambda self: {'a': 1}\nJ()",
 ]
+MORE = [
+    "import sqlite3; sqlite3.connect(':memory:').execute('select 6 * 7').fetchone()",
+    "import zipfile, io; z = io.BytesIO(); zipfile.ZipFile(z, 'w').writestr(zipfile.ZipInfo('a'), 'x'); len(z.getvalue())",
+    "import threading; t = threading.Thread(target=print, args=('from a thread',)); t.start(); t.join()",
+    "import asyncio\nasync def f(): return 7\nasyncio.run(f())", "import re; re.findall(r'\\d+', 'a1 b22')",
+    "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 3\nP()", "import statistics; statistics.stdev([1, 2, 4])",
+    "import itertools; list(itertools.permutations('abc'))", "import collections; collections.Counter('banana')",
+    "import textwrap; print(textwrap.fill('word ' * 40, 30))", "import hashlib; hashlib.sha256(b'a').hexdigest()",
+    "import base64; base64.b64encode(b'bytes')", "import gzip; gzip.decompress(gzip.compress(b'x' * 10 ** 5)) == b'x' * 10 ** 5",
+    "import os; open('big.bin', 'wb').write(b'z' * (1 << 20))", "os.rename('big.bin', 'moved.bin')",
+    "df.to_json()", "df.to_html()", "print(df.to_string())", "df.plot.bar(x='b', y='a')\nplt.show()",
+    "import subprocess; subprocess.run(['sh', '-c', 'echo out; echo err >&2; exit 4']).returncode",
+    "import struct; struct.pack('<IH', 7, 9)", "f'{3.14159:.2f} {42:#x} {\"s\":>5}'",
+    "total", "[n for n in range(50) if all(n % d for d in range(2, n)) and n > 1]",
+]
 VARIES = [
     "import time; time.time()", "print(time.time_ns())", "import os; os.urandom(8).hex()",
     "import random; random.SystemRandom().random()", "import uuid; str(uuid.uuid4())",
@@ -59,7 +74,7 @@ VARIES = [
 ]
 
 PYTHON = [(code, None, True)
-          for code in PRINTS + STATE + FRAMES + PLOTS + FILES + ERRORS + STREAMS + RICH]
+          for code in PRINTS + STATE + FRAMES + PLOTS + FILES + ERRORS + STREAMS + RICH + MORE]
 PYTHON += [(code, stdin, True) for code, stdin in INPUT]
 PYTHON += [(code, None, False) for code in VARIES]
 

@@ -189,3 +189,59 @@ TEST_CASE("a folder that somebody removes is made anew, with inputs") {
   REQUIRE(world.gaps().size() == 1);
   CHECK(world.gaps()[0].lost == 1);
 }
+
+TEST_CASE("a file that somebody cuts: its lost records are counted, and the next one is begun") {
+  World world(WhenFull::kStop);
+  for (std::uint64_t seq = 1; seq <= 3; ++seq) world.add(seq);
+  const std::string path = world.folder / "t/trace-000001.jsonl";
+  // In the middle of the third line, or all of it: as `copytruncate` of logrotate does.
+  const bool whole = GENERATE(true, false);
+  fs::resize_file(path, whole ? 0 : fs::file_size(path) - 10);
+  for (std::uint64_t seq = 4; seq <= 6; ++seq) world.add(seq);
+  const std::string lost = whole ? "3" : "1";
+  CHECK(world.log == std::vector<std::string>{"trace-000001.jsonl was changed by somebody else: " +
+                                              lost + " of its 3 records are lost"});
+  CHECK(world.trace->counters().lost == (whole ? 3 : 1));
+  const Seqs left = whole ? Seqs{4, 5, 6} : Seqs{1, 2, 4, 5, 6};
+  CHECK(seqs(*world.trace) == left);
+  world.trace.reset();
+  world.trace = std::move(*Trace::open(world.loop, world.options));
+  CHECK(seqs(*world.trace) == left);
+}
+
+TEST_CASE("a file that somebody writes to: nothing goes behind it, and nothing is lost") {
+  World world(WhenFull::kStop);
+  world.add(1);
+  std::ofstream(world.folder / "t/trace-000001.jsonl", std::ios::app) << "{\"id\":\"half";
+  world.add(2);
+  CHECK(world.log == std::vector<std::string>{
+                         "trace-000001.jsonl was changed by somebody else: 0 of its 1 records are "
+                         "lost"});
+  CHECK(world.trace->counters().lost == 0);
+  CHECK(seqs(*world.trace) == Seqs{1, 2});
+  world.trace.reset();
+  world.trace = std::move(*Trace::open(world.loop, world.options));
+  CHECK(seqs(*world.trace) == Seqs{1, 2});
+}
+
+TEST_CASE("an older file that somebody removes or cuts is noticed too, once") {
+  const support::TempDir folder;
+  std::vector<std::string> log;
+  FilesOptions options;
+  options.folder = folder / "t";
+  options.max_file = jail::Bytes{10};
+  options.say = [&](const std::string& line) { log.push_back(line); };
+  const auto opened = Files::open(options, [](const Place&, std::string_view) {});
+  REQUIRE(opened);
+  Files& files = **opened;
+  for (int i = 0; i < 3; ++i) REQUIRE(files.append("a line of its own"));
+  fs::remove(folder / "t/trace-000001.jsonl");
+  fs::resize_file(folder / "t/trace-000002.jsonl", 3);
+  files.look_for_all();
+  files.look_for_all();
+  CHECK(log == std::vector<std::string>{
+                   "trace-000001.jsonl with 1 records was removed by somebody else",
+                   "trace-000002.jsonl was changed by somebody else: 1 of its 1 records are lost"});
+  CHECK(files.removed() == 2);
+  CHECK(files.bytes() == 18 + 3 + 18);
+}

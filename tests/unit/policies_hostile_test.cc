@@ -66,7 +66,7 @@ TEST_CASE("a NUL and invalid UTF-8 are refused with their place") {
 
 TEST_CASE("deep nesting is refused before anything recurses") {
   const std::size_t deep = 500'000;
-  const std::string refusal = " within each other; a policy needs no such nesting";
+  const std::string refusal = " within each other; nothing here needs such nesting";
   CHECK(parse_error("a = " + std::string(deep, '[')) ==
         "p.toml:1:21: more than 16 brackets" + refusal);
   std::string tables = "name = \"p\"\nx = ";
@@ -74,7 +74,7 @@ TEST_CASE("deep nesting is refused before anything recurses") {
   CHECK(parse_error(tables) == "p.toml:2:53: more than 16 brackets" + refusal);
   std::string dots = "a";
   for (std::size_t i = 0; i < deep; ++i) dots += ".a";
-  const std::string too_many = "a key with more than 8 dots; a policy needs no such nesting";
+  const std::string too_many = "a key with more than 8 dots; nothing here needs such nesting";
   CHECK(parse_error(dots + " = 1") == "p.toml:1:18: " + too_many);
   CHECK(parse_error("\n[" + dots + "]\n") == "p.toml:2:19: " + too_many);
   CHECK(parse_error("# " + std::string(deep, '[') + "\nname = \"" + std::string(20, '.') + "\"\n")
