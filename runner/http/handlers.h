@@ -29,12 +29,14 @@ class Handlers {
   void execute(const Request& request, const std::shared_ptr<Exchange>& exchange);
   void execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply list_containers(const Request& request);
-  [[nodiscard]] Reply put_file(Request& request);
-  [[nodiscard]] Reply put_content(const Request& request, const std::string& name,
-                                  std::string_view content);
+  void put_file(Request& request, const std::shared_ptr<Exchange>& exchange);
+  void put_content(const Request& request, const std::string& name, std::string content,
+                   const std::shared_ptr<Exchange>& exchange);
+  void copy_file(const Request& request, const std::string& file_id,
+                 const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply list_files(const Request& request);
   [[nodiscard]] Reply content(const Request& request);
-  [[nodiscard]] Reply trace(const Request& request);
+  void trace(const Request& request, const std::shared_ptr<Exchange>& exchange);
   void evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply metrics();
 

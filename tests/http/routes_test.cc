@@ -125,11 +125,23 @@ TEST_CASE("what is wrong in a request is named") {
   CHECK(param("/v1/execute", R"({"code":"","files":[{"name":"a","content_base64":"?"}]})") ==
         "files");
   CHECK(param("/v1/evaluate", "{}") == "expression");
+  // What stands twice could be read in two ways.
+  CHECK(param("/v1/containers", R"({"name":"a","name":"a"})") == "name");
+  CHECK(param("/v1/containers", R"({"expires_after":{"minutes":1,"minutes":2}})") == "minutes");
+  CHECK(param("/v1/containers/" + id + "/execute", R"({"code":"1","c\u006fde":"2"})") == "code");
+  CHECK(param("/v1/execute", R"({"code":"","files":[{"name":"a","name":"b"}]})") == "name");
+  CHECK(param("/v1/evaluate", R"({"expression":"1","expression":"2"})") == "expression");
+  CHECK(param("/v1/containers/" + id + "/files", R"({"file_id":"a","file_id":"b"})") == "file_id");
   CHECK(client.call("GET", "/v1/containers?limit=0").status == 400);
   CHECK(client.call("GET", "/v1/containers?limit=101").status == 400);
   CHECK(client.call("GET", "/v1/containers?order=up").status == 400);
   CHECK(client.call("GET", "/v1/containers?after=nobody").status == 400);
   CHECK(client.call("GET", "/v1/containers?x=1").status == 400);
+  const Response twice = client.call("GET", "/v1/containers?limit=1&order=asc&limit=2");
+  CHECK(twice.status == 400);
+  CHECK(twice.json().at("error").at("message") == "'limit' stands twice in the query");
+  CHECK(client.call("GET", "/v1/containers/" + id + "/trace?format=md&format=md").status == 400);
+  CHECK(param("/v1/containers/" + id + "/files?name=a&n%61me=b", "x") == "name");
 }
 
 TEST_CASE("an execution as one document") {
