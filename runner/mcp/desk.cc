@@ -1,5 +1,7 @@
 #include "runner/mcp/desk.h"
 
+#include <algorithm>
+
 #include "runner/mcp/arguments.h"
 #include "runner/mcp/content.h"
 #include "runner/mcp/execution.h"
@@ -143,6 +145,12 @@ std::shared_ptr<Call> Desk::call_tool(Request request, const std::shared_ptr<Out
   }
   shared_.answer(request, *outlet, call_now(tool, request, arguments));
   return nullptr;
+}
+
+std::size_t Desk::running() const {
+  return static_cast<std::size_t>(
+      std::count_if(shared_.live.begin(), shared_.live.end(),
+                    [](const auto& call) { return !call->is_given_up(); }));
 }
 
 void Desk::cancel_all() {
