@@ -224,9 +224,8 @@ void Connection::on_request() {
   request_.reset();
   tenant_ = request.tenant;
   room_->handlers.handle(request, shared_from_this());
-  // A file is held until it has been put in, and its message as long as an answer is worked on.
-  const bool is_held = request.action == Action::kPutFile || request.action == Action::kMcp;
-  if (is_held && phase_ == Phase::kAnswering) return;
+  // Whoever answers later holds what was sent until then.
+  if (phase_ == Phase::kAnswering) return;
   room_->body_bytes -= std::exchange(body_held_, 0);
 }
 

@@ -1,6 +1,8 @@
 #include "runner/http/handlers.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "runner/http/client_execution.h"
 #include "runner/http/file_names.h"
@@ -14,6 +16,8 @@
 
 namespace runner::http {
 namespace {
+
+constexpr std::size_t kMostAtOnce = std::size_t{256} << 10U;  // of a body read on the loop
 
 // The form of a stream that is wanted; nullopt: none. What the request says goes before what the
 // Accept header says.
@@ -80,7 +84,7 @@ void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchang
     case Action::kEvaluate:
       return evaluate(request, exchange);
     case Action::kMcp:
-      return mcp_.post(request, exchange);
+      return mcp(request, exchange);
     case Action::kPutFile:
       return put_file(request, exchange);
     case Action::kTrace:
@@ -145,25 +149,51 @@ void Handlers::create(const Request& request, const std::shared_ptr<Exchange>& e
   });
 }
 
-void Handlers::execute(const Request& request, const std::shared_ptr<Exchange>& exchange) {
-  auto asked = wire::execute_request(request.body);
-  if (!asked) return exchange->reply(refusal_reply(asked.error()));
-  const auto form = stream_form(asked->stream, request.accept);
-  const auto execution = std::make_shared<ClientExecution>(
-      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-      metrics_);
-  execution->start(service_.execute(request.tenant, request.ids.at(0), std::move(asked->wish),
-                                    execution->sink()));
+template <class Read, class Next>
+void Handlers::read_body(Request& request, Read read, Next next) {
+  if (request.body.size() <= kMostAtOnce) return next(request, read(request.body));
+  struct Task {
+    Request request;
+    std::optional<std::invoke_result_t<Read, std::string_view>> result;
+  };
+  const auto task = std::make_shared<Task>();
+  task->request = std::move(request);
+  worker_.run(
+      alive_,
+      [task, read](const std::stop_token& /*stop*/) {
+        task->result.emplace(read(task->request.body));
+        std::string().swap(task->request.body);
+      },
+      [task, next] { next(task->request, std::move(*task->result)); });
 }
 
-void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange) {
-  const auto asked = wire::once_request(request.body);
-  if (!asked) return exchange->reply(refusal_reply(asked.error()));
-  const auto form = stream_form(asked->stream, request.accept);
-  const auto execution = std::make_shared<ClientExecution>(
-      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-      metrics_);
-  execution->start(service_.execute_once(request.tenant, asked->wish, execution->sink()));
+void Handlers::execute(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, wire::execute_request, [this, exchange](const Request& from, auto asked) {
+    if (!asked) return exchange->reply(refusal_reply(asked.error()));
+    const auto form = stream_form(asked->stream, from.accept);
+    const auto execution = std::make_shared<ClientExecution>(
+        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+        metrics_);
+    execution->start(service_.execute(from.tenant, from.ids.at(0), std::move(asked->wish),
+                                      execution->sink()));
+  });
+}
+
+void Handlers::execute_once(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, wire::once_request, [this, exchange](const Request& from, auto asked) {
+    if (!asked) return exchange->reply(refusal_reply(asked.error()));
+    const auto form = stream_form(asked->stream, from.accept);
+    const auto execution = std::make_shared<ClientExecution>(
+        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+        metrics_);
+    execution->start(service_.execute_once(from.tenant, asked->wish, execution->sink()));
+  });
+}
+
+void Handlers::mcp(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, mcp::read_message, [this, exchange](const Request& from, auto message) {
+    mcp_.post(from, std::move(message), exchange);
+  });
 }
 
 void Handlers::evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange) {

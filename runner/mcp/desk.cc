@@ -115,9 +115,9 @@ std::shared_ptr<Call> Desk::call_tool(Request request, const std::shared_ptr<Out
                  "'; tools/list names them");
   }
   json::object arguments;
-  if (const json::value* const given = request.params.if_contains("arguments")) {
+  if (json::value* const given = request.params.if_contains("arguments")) {
     if (!given->is_object()) return wrong("'arguments' must be an object");
-    arguments = given->get_object();
+    arguments = std::move(given->get_object());
   }
   const auto refused = [&](const Refusal& refusal) {
     shared_.answer(request, *outlet, refusal_result(refusal, ""));
