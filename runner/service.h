@@ -228,7 +228,7 @@ class Service {
   // Copies a file of the same tenant, of any container, into this one, likewise. A service that
   // cannot answers kNotFound, as this one does.
   virtual void copy_file(const Tenant& /*tenant*/, std::string_view /*id*/,
-                         std::string_view /*file_id*/, FileDone done) {
+                         std::string_view /*file_id*/, const FileDone& done) {
     done(tl::unexpected<Refusal>({Refusal::Kind::kNotFound,
                                   "there is no file with this id; upload it by multipart/form-data",
                                   "file_id"}));
@@ -256,7 +256,7 @@ class Service {
   // `done` is called now, or from the loop.
   using TraceDone = std::function<void(Answer<TraceText>)>;
   virtual void trace(const Tenant& /*tenant*/, std::string_view /*id*/, const TraceWish& /*wish*/,
-                     TraceDone done) {
+                     const TraceDone& done) {
     done(refuse(Refusal::Kind::kNotFound, "this server keeps no trace"));
   }
   // Why nothing new may begin, evaluations included; nullopt: it may.

@@ -50,7 +50,7 @@ class Recorder final : public Service {
   void put_file(const Tenant& tenant, std::string_view id, const std::string& name, Content content,
                 FileDone done) override;
   void copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
-                 FileDone done) override;
+                 const FileDone& done) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override {
@@ -61,7 +61,7 @@ class Recorder final : public Service {
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                            std::string_view file_id) override;
   void trace(const Tenant& tenant, std::string_view id, const TraceWish& wish,
-             TraceDone done) override;
+             const TraceDone& done) override;
   std::optional<Refusal> stopped() override;
   void evaluated(const Tenant& tenant, const Evaluation& evaluation,
                  const std::function<void()>& then) override;

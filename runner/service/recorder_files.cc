@@ -58,12 +58,12 @@ void Recorder::put_file(const Tenant& tenant, std::string_view id, const std::st
 }
 
 void Recorder::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
-                         FileDone done) {
+                         const FileDone& done) {
   if (auto stopping = stopped()) return done(tl::unexpected(std::move(*stopping)));
   const auto box = box_of(tenant, id);
   inner_->copy_file(
       tenant, id, file_id,
-      [this, box, done = std::move(done), alive = std::weak_ptr(alive_)](const Answer<File>& put) {
+      [this, box, done, alive = std::weak_ptr(alive_)](const Answer<File>& put) {
         if (!put || alive.expired()) return done(put);
         all_uploaded(box, {*put}, [done, put] { done(put); });
       });
@@ -150,7 +150,7 @@ Answer<std::string> Recorder::content(const Tenant& tenant, std::string_view id,
 
 // A container that is gone, or ended with a server before this one, has left its trace.
 void Recorder::trace(const Tenant& tenant, std::string_view id, const TraceWish& wish,
-                     TraceDone done) {
+                     const TraceDone& done) {
   if (options_.trace == nullptr)
     return done(refuse(Refusal::Kind::kNotFound,
                        "this server keeps no trace: it was started with --trace off"));
@@ -169,7 +169,7 @@ void Recorder::trace(const Tenant& tenant, std::string_view id, const TraceWish&
       [shown, excerpt = excerpt.value_or(trace::Excerpt()), wish](const std::stop_token& /*stop*/) {
         *shown = show(excerpt, wish);
       },
-      [shown, done = std::move(done)] { done(std::move(*shown)); });
+      [shown, done] { done(std::move(*shown)); });
 }
 
 void Recorder::measure(Metrics& metrics) const {

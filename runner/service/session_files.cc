@@ -39,7 +39,7 @@ void Sessions::put_file(const Tenant& tenant, std::string_view id, const std::st
 }
 
 void Sessions::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
-                         FileDone done) {
+                         const FileDone& done) {
   for (const auto& [other, one] : entries_) {
     if (one->tenant != tenant || !one->session) continue;
     const File* file = one->session->files().find(file_id);
@@ -48,7 +48,7 @@ void Sessions::copy_file(const Tenant& tenant, std::string_view id, std::string_
     auto bytes = one->session->files().content(one->session->workdir(), file_id);
     if (!bytes) return done(tl::unexpected(bytes.error()));
     return put_file(tenant, id, name, std::make_shared<const std::string>(std::move(*bytes)),
-                    std::move(done));
+                    done);
   }
   done(refuse(Kind::kNotFound, "there is no file with this id", "file_id"));
 }

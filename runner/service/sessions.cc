@@ -109,8 +109,8 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Shown sho
     entries_[entry->info.id] = entry;
     ++entry->kit->running;
     open(entry, std::move(*interpreter));
-    const auto copy = [this, entry](const std::string& id, FileDone copied) {
-      copy_file(entry->tenant, entry->info.id, id, std::move(copied));
+    const auto copy = [this, entry](const std::string& id, const FileDone& copied) {
+      copy_file(entry->tenant, entry->info.id, id, copied);
     };
     each_in_turn(files, copy, [this, entry, done](const Answer<void>& copied) {
       if (copied) return done(told(*entry));

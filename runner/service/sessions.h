@@ -61,7 +61,7 @@ class Sessions final : public Service {
   void put_file(const Tenant& tenant, std::string_view id, const std::string& name, Content content,
                 FileDone done) override;
   void copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
-                 FileDone done) override;
+                 const FileDone& done) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override;

@@ -144,6 +144,30 @@ TEST_CASE("what is wrong in a request is named") {
   CHECK(param("/v1/containers/" + id + "/files?name=a&n%61me=b", "x") == "name");
 }
 
+TEST_CASE("a large body is read beside the loop, and as a small one is") {
+  ServerUnderTest server;
+  Client client = server.client();
+  const std::string id = make_container(client);
+  const std::string target = "/v1/containers/" + id + "/execute";
+  const std::string large(400'000, 'a');
+  const auto request = [&](const std::string& body) {
+    return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  // Answers come in the order of the requests, whatever is read where.
+  client.send(request(R"({"code":"print )" + large + "\"}") + request(R"({"code":"print b"})"));
+  const Response first = client.read_response();
+  REQUIRE(first.status == 200);
+  CHECK(first.json().at("stdout") == large);
+  CHECK(client.read_response().json().at("stdout") == "b");
+  CHECK(client.call("POST", target, R"({"code":")" + large).status == 400);
+  const Response twice = client.call("POST", target, R"({"code":")" + large + R"(","code":""})");
+  CHECK(twice.json().at("error").at("param") == "code");
+  CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}").json().at("stdout") ==
+        large);
+  CHECK(client.call("POST", "/mcp", R"({"jsonrpc":")" + large + "\"}").status == 400);
+}
+
 TEST_CASE("an execution as one document") {
   ServerUnderTest server;
   Client client = server.client();

@@ -294,7 +294,7 @@ void FakeService::put_file(const Tenant& tenant, std::string_view id, const std:
 }
 
 void FakeService::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
-                            FileDone done) {
+                            const FileDone& done) {
   const auto box = open(tenant, id);
   if (!box) return done(tl::unexpected(box.error()));
   for (auto& [other_id, other] : boxes_) {
@@ -306,7 +306,7 @@ void FakeService::copy_file(const Tenant& tenant, std::string_view id, std::stri
       }
     }
   }
-  Service::copy_file(tenant, id, file_id, std::move(done));
+  Service::copy_file(tenant, id, file_id, done);
 }
 
 Answer<Listing<File>> FakeService::files(const Tenant& tenant, std::string_view id,
