@@ -189,7 +189,8 @@ std::optional<std::string> bytes_from_base64(std::string_view text) {
     const std::size_t digits = 4 - (i + 4 == text.size() ? padding : 0);
     unsigned word = 0;
     for (std::size_t j = 0; j < 4; ++j) {
-      const unsigned digit = j < digits ? kBase64Digits[static_cast<unsigned char>(text[i + j])] : 0;
+      const unsigned digit =
+          j < digits ? kBase64Digits[static_cast<unsigned char>(text[i + j])] : 0;
       if (digit == kNoDigit) return std::nullopt;
       word = (word << 6U) | digit;
     }

@@ -174,8 +174,8 @@ void Handlers::execute(Request& request, const std::shared_ptr<Exchange>& exchan
     const auto execution = std::make_shared<ClientExecution>(
         exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
         metrics_);
-    execution->start(service_.execute(from.tenant, from.ids.at(0), std::move(asked->wish),
-                                      execution->sink()));
+    execution->start(
+        service_.execute(from.tenant, from.ids.at(0), std::move(asked->wish), execution->sink()));
   });
 }
 

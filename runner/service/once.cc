@@ -68,7 +68,8 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
              sink(last);
            };
            const auto put = [this, tenant, id](const auto& file, const FileDone& done) {
-             put_file(tenant, id, file.first, std::make_shared<const std::string>(file.second), done);
+             put_file(tenant, id, file.first, std::make_shared<const std::string>(file.second),
+                      done);
            };
            each_in_turn(shared->files, put, [=, this](const Answer<void>& all) {
              auto handle = all ? execute(tenant, id, std::move(shared->execute), tell)

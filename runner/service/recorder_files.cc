@@ -61,12 +61,11 @@ void Recorder::copy_file(const Tenant& tenant, std::string_view id, std::string_
                          const FileDone& done) {
   if (auto stopping = stopped()) return done(tl::unexpected(std::move(*stopping)));
   const auto box = box_of(tenant, id);
-  inner_->copy_file(
-      tenant, id, file_id,
-      [this, box, done, alive = std::weak_ptr(alive_)](const Answer<File>& put) {
-        if (!put || alive.expired()) return done(put);
-        all_uploaded(box, {*put}, [done, put] { done(put); });
-      });
+  inner_->copy_file(tenant, id, file_id,
+                    [this, box, done, alive = std::weak_ptr(alive_)](const Answer<File>& put) {
+                      if (!put || alive.expired()) return done(put);
+                      all_uploaded(box, {*put}, [done, put] { done(put); });
+                    });
 }
 
 // The record is written at once, before any execution that finds the file can end; the file is kept

@@ -47,8 +47,7 @@ void Sessions::copy_file(const Tenant& tenant, std::string_view id, std::string_
     const std::string name = file->path.substr(file->path.rfind('/') + 1);
     auto bytes = one->session->files().content(one->session->workdir(), file_id);
     if (!bytes) return done(tl::unexpected(bytes.error()));
-    return put_file(tenant, id, name, std::make_shared<const std::string>(std::move(*bytes)),
-                    done);
+    return put_file(tenant, id, name, std::make_shared<const std::string>(std::move(*bytes)), done);
   }
   done(refuse(Kind::kNotFound, "there is no file with this id", "file_id"));
 }

@@ -163,8 +163,9 @@ TEST_CASE("a large body is read beside the loop, and as a small one is") {
   CHECK(client.call("POST", target, R"({"code":")" + large).status == 400);
   const Response twice = client.call("POST", target, R"({"code":")" + large + R"(","code":""})");
   CHECK(twice.json().at("error").at("param") == "code");
-  CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}").json().at("stdout") ==
-        large);
+  CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}")
+            .json()
+            .at("stdout") == large);
   CHECK(client.call("POST", "/mcp", R"({"jsonrpc":")" + large + "\"}").status == 400);
 }
 
