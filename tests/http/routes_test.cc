@@ -158,14 +158,14 @@ TEST_CASE("a large body is read beside the loop, and as a small one is") {
   client.send(request(R"({"code":"print )" + large + "\"}") + request(R"({"code":"print b"})"));
   const Response first = client.read_response();
   REQUIRE(first.status == 200);
-  CHECK(first.json().at("stdout") == large);
+  CHECK(first.json().at("stdout") == large.c_str());
   CHECK(client.read_response().json().at("stdout") == "b");
   CHECK(client.call("POST", target, R"({"code":")" + large).status == 400);
   const Response twice = client.call("POST", target, R"({"code":")" + large + R"(","code":""})");
   CHECK(twice.json().at("error").at("param") == "code");
   CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}")
             .json()
-            .at("stdout") == large);
+            .at("stdout") == large.c_str());
   CHECK(client.call("POST", "/mcp", R"({"jsonrpc":")" + large + "\"}").status == 400);
 }
 
