@@ -154,7 +154,9 @@ StagedFile stage(const jail::Fd& workdir, const std::string& name, std::string_v
   staged.file = open_beneath(workdir, ".", O_TMPFILE | O_RDWR, 0666);
   staged.error = staged.file.valid() ? write_all(staged.file, content) : errno;
   if (staged.error == ENOSPC && ::unlinkat(workdir.get(), name.c_str(), 0) == 0) {
-    staged.error = ::ftruncate(staged.file.get(), 0) == 0 ? write_all(staged.file, content) : errno;
+    const int file = staged.file.get();
+    const bool again = ::ftruncate(file, 0) == 0 && ::lseek(file, 0, SEEK_SET) == 0;
+    staged.error = again ? write_all(staged.file, content) : errno;
   }
   if (staged.error != 0) return staged;
   (void)::fchmod(staged.file.get(), 0666);  // whoever the payload is, it may change it

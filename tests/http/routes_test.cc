@@ -150,6 +150,7 @@ TEST_CASE("a large body is read beside the loop, and as a small one is") {
   const std::string id = make_container(client);
   const std::string target = "/v1/containers/" + id + "/execute";
   const std::string large(400'000, 'a');
+  const std::string printed = large + "\n";
   const auto request = [&](const std::string& body) {
     return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -158,14 +159,14 @@ TEST_CASE("a large body is read beside the loop, and as a small one is") {
   client.send(request(R"({"code":"print )" + large + "\"}") + request(R"({"code":"print b"})"));
   const Response first = client.read_response();
   REQUIRE(first.status == 200);
-  CHECK(first.json().at("stdout") == large.c_str());
-  CHECK(client.read_response().json().at("stdout") == "b");
+  CHECK(first.json().at("stdout") == printed.c_str());
+  CHECK(client.read_response().json().at("stdout") == "b\n");
   CHECK(client.call("POST", target, R"({"code":")" + large).status == 400);
   const Response twice = client.call("POST", target, R"({"code":")" + large + R"(","code":""})");
   CHECK(twice.json().at("error").at("param") == "code");
   CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}")
             .json()
-            .at("stdout") == large.c_str());
+            .at("stdout") == printed.c_str());
   CHECK(client.call("POST", "/mcp", R"({"jsonrpc":")" + large + "\"}").status == 400);
 }
 
