@@ -49,6 +49,9 @@ struct Refusal {
 template <class T>
 using Answer = tl::expected<T, Refusal>;
 
+// A file's bytes, which nobody changes any more.
+using Content = std::shared_ptr<const std::string>;
+
 inline tl::unexpected<Refusal> refuse(Refusal::Kind kind, std::string text,
                                       std::string param = "") {
   return tl::unexpected(Refusal{kind, std::move(text), std::move(param), {}});
@@ -218,15 +221,18 @@ class Service {
   // Interrupts what runs now; kInvalid when nothing does.
   virtual Answer<void> interrupt(const Tenant& tenant, std::string_view id) = 0;
 
-  virtual Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                                std::string_view content) = 0;
-  // Copies a file of the same tenant, of any container, into this one. A service that cannot
-  // answers kNotFound, as this one does.
-  virtual Answer<File> copy_file(const Tenant& /*tenant*/, std::string_view /*id*/,
-                                 std::string_view /*file_id*/) {
-    return tl::unexpected<Refusal>(
-        {Refusal::Kind::kNotFound,
-         "there is no file with this id; upload it by multipart/form-data", "file_id"});
+  // Executions that are asked for from now on find the file there. `done` is called now, or from
+  // the loop once it is.
+  using FileDone = std::function<void(Answer<File>)>;
+  virtual void put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                        Content content, FileDone done) = 0;
+  // Copies a file of the same tenant, of any container, into this one, likewise. A service that
+  // cannot answers kNotFound, as this one does.
+  virtual void copy_file(const Tenant& /*tenant*/, std::string_view /*id*/,
+                         std::string_view /*file_id*/, const FileDone& done) {
+    done(tl::unexpected<Refusal>({Refusal::Kind::kNotFound,
+                                  "there is no file with this id; upload it by multipart/form-data",
+                                  "file_id"}));
   }
   virtual Answer<Listing<File>> files(const Tenant& tenant, std::string_view id,
                                       const Page& page) = 0;
@@ -248,9 +254,11 @@ class Service {
   // Of the policies that are in use by now.
   [[nodiscard]] virtual std::vector<Preload> preloads() const { return {}; }
   // What was run in a container of the tenant's, also in one that is gone, as far as it is kept.
-  virtual Answer<TraceText> trace(const Tenant& /*tenant*/, std::string_view /*id*/,
-                                  const TraceWish& /*wish*/) {
-    return refuse(Refusal::Kind::kNotFound, "this server keeps no trace");
+  // `done` is called now, or from the loop.
+  using TraceDone = std::function<void(Answer<TraceText>)>;
+  virtual void trace(const Tenant& /*tenant*/, std::string_view /*id*/, const TraceWish& /*wish*/,
+                     const TraceDone& done) {
+    done(refuse(Refusal::Kind::kNotFound, "this server keeps no trace"));
   }
   // Why nothing new may begin, evaluations included; nullopt: it may.
   virtual std::optional<Refusal> stopped() { return std::nullopt; }

@@ -7,6 +7,18 @@
 namespace runner {
 namespace {
 
+// RFC 4648 section 4.
+constexpr std::string_view kBase64 =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::uint8_t kNoDigit = 255;
+constexpr std::array<std::uint8_t, 256> kBase64Digits = [] {
+  std::array<std::uint8_t, 256> digits{};
+  digits.fill(kNoDigit);
+  for (std::size_t i = 0; i < kBase64.size(); ++i)
+    digits.at(static_cast<unsigned char>(kBase64[i])) = static_cast<std::uint8_t>(i);
+  return digits;
+}();
+
 unsigned byte_at(std::string_view s, std::size_t i) { return static_cast<unsigned char>(s[i]); }
 
 struct Lead {
@@ -153,8 +165,6 @@ std::string hex_text(std::span<const std::uint8_t> bytes) {
 }
 
 std::string base64(std::string_view bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
@@ -162,38 +172,33 @@ std::string base64(std::string_view bytes) {
     const unsigned word = (byte_at(bytes, i) << 16U) |
                           (left > 1 ? byte_at(bytes, i + 1) << 8U : 0U) |
                           (left > 2 ? byte_at(bytes, i + 2) : 0U);
-    out += kDigits[(word >> 18U) & 63U];
-    out += kDigits[(word >> 12U) & 63U];
-    out += left > 1 ? kDigits[(word >> 6U) & 63U] : '=';
-    out += left > 2 ? kDigits[word & 63U] : '=';
+    out += kBase64[(word >> 18U) & 63U];
+    out += kBase64[(word >> 12U) & 63U];
+    out += left > 1 ? kBase64[(word >> 6U) & 63U] : '=';
+    out += left > 2 ? kBase64[word & 63U] : '=';
   }
   return out;
 }
 
 std::optional<std::string> bytes_from_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
-  const auto digit = [](char c) -> int {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    if (c == '+') return 62;
-    return c == '/' ? 63 : -1;
-  };
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  std::string out(text.size() / 4 * 3, '\0');
+  std::size_t at = 0;
   for (std::size_t i = 0; i < text.size(); i += 4) {
-    const std::size_t spare = i + 4 == text.size() ? padding : 0;
+    const std::size_t digits = 4 - (i + 4 == text.size() ? padding : 0);
     unsigned word = 0;
     for (std::size_t j = 0; j < 4; ++j) {
-      const int value = j >= 4 - spare ? 0 : digit(text[i + j]);
-      if (value < 0) return std::nullopt;
-      word = (word << 6U) | static_cast<unsigned>(value);
+      const unsigned digit =
+          j < digits ? kBase64Digits[static_cast<unsigned char>(text[i + j])] : 0;
+      if (digit == kNoDigit) return std::nullopt;
+      word = (word << 6U) | digit;
     }
-    for (std::size_t j = 0; j < 3 - spare; ++j) {
-      out += static_cast<char>((word >> (16U - 8U * j)) & 0xFFU);
-    }
+    out[at++] = static_cast<char>((word >> 16U) & 0xFFU);
+    out[at++] = static_cast<char>((word >> 8U) & 0xFFU);
+    out[at++] = static_cast<char>(word & 0xFFU);
   }
+  out.resize(out.size() - padding);
   return out;
 }
 

@@ -133,10 +133,14 @@ void Connection::reply(Reply reply) {
   if (keep_alive_ && version_ == 10) head += "Connection: keep-alive\r\n";
   head += "\r\n";
   queue_ = std::move(head);
-  if (!is_head_request_) queue_ += reply.body;
-  std::string().swap(reply.body);
   phase_ = Phase::kWriting;
+  const bool has_body = !is_head_request_ && !reply.body.empty();
+  if (has_body && reply.body.size() <= kLittle) queue_ += reply.body;
   write_some();
+  if (!has_body || reply.body.size() <= kLittle) return;
+  // Behind its head, as it is: a copy of many megabytes would hold others up.
+  queue_ = std::move(reply.body);
+  account();
 }
 
 void Connection::expect(std::shared_ptr<Responder> responder) {

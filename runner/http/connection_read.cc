@@ -160,6 +160,10 @@ std::optional<Reply> Connection::admit(Head& head) {
     if (!found.allow.empty()) return not_allowed(found.allow);
     return error_reply({404, "there is nothing at this path; /openapi.json lists what there is"});
   }
+  if (const auto twice = duplicate_name(target->query)) {
+    const std::string name = printable(twice->substr(0, 64));
+    return error_reply({400, "'" + name + "' stands twice in the query", name});
+  }
   request_->action = found.route->action;
   request_->ids = std::move(found.ids);
   request_->query = std::move(target->query);
@@ -220,6 +224,8 @@ void Connection::on_request() {
   request_.reset();
   tenant_ = request.tenant;
   room_->handlers.handle(request, shared_from_this());
+  // Whoever answers later holds what was sent until then.
+  if (phase_ == Phase::kAnswering) return;
   room_->body_bytes -= std::exchange(body_held_, 0);
 }
 

@@ -1,5 +1,9 @@
 #include "runner/http/handlers.h"
 
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
 #include "runner/http/client_execution.h"
 #include "runner/http/file_names.h"
 #include "runner/http/target.h"
@@ -12,6 +16,8 @@
 
 namespace runner::http {
 namespace {
+
+constexpr std::size_t kMostAtOnce = std::size_t{256} << 10U;  // of a body read on the loop
 
 // The form of a stream that is wanted; nullopt: none. What the request says goes before what the
 // Accept header says.
@@ -78,7 +84,11 @@ void Handlers::handle(Request& request, const std::shared_ptr<Exchange>& exchang
     case Action::kEvaluate:
       return evaluate(request, exchange);
     case Action::kMcp:
-      return mcp_.post(request, exchange);
+      return mcp(request, exchange);
+    case Action::kPutFile:
+      return put_file(request, exchange);
+    case Action::kTrace:
+      return trace(request, exchange);
     default:
       return exchange->reply(handle_now(request));
   }
@@ -94,8 +104,6 @@ Reply Handlers::handle_now(Request& request) {
       return answer_reply(service_.find(tenant, id(0)), wire::container_json);
     case Action::kDeleteContainer:
       return deleted_reply(service_.remove(tenant, id(0)), id(0), "container");
-    case Action::kPutFile:
-      return put_file(request);
     case Action::kListFiles:
       return list_files(request);
     case Action::kGetFile:
@@ -109,8 +117,6 @@ Reply Handlers::handle_now(Request& request) {
       if (!done) return refusal_reply(done.error());
       return {200, wire::interrupted_json(id(0))};
     }
-    case Action::kTrace:
-      return trace(request);
     case Action::kMcpEnd:
       return mcp_.end(request);
     case Action::kPolicies:
@@ -128,6 +134,8 @@ Reply Handlers::handle_now(Request& request) {
     case Action::kExecuteOnce:
     case Action::kEvaluate:
     case Action::kMcp:
+    case Action::kPutFile:
+    case Action::kTrace:
       break;
   }
   return error_reply({500, "this route has no answer"});
@@ -141,25 +149,51 @@ void Handlers::create(const Request& request, const std::shared_ptr<Exchange>& e
   });
 }
 
-void Handlers::execute(const Request& request, const std::shared_ptr<Exchange>& exchange) {
-  auto asked = wire::execute_request(request.body);
-  if (!asked) return exchange->reply(refusal_reply(asked.error()));
-  const auto form = stream_form(asked->stream, request.accept);
-  const auto execution = std::make_shared<ClientExecution>(
-      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-      metrics_);
-  execution->start(service_.execute(request.tenant, request.ids.at(0), std::move(asked->wish),
-                                    execution->sink()));
+template <class Read, class Next>
+void Handlers::read_body(Request& request, Read read, Next next) {
+  if (request.body.size() <= kMostAtOnce) return next(request, read(request.body));
+  struct Task {
+    Request request;
+    std::optional<std::invoke_result_t<Read, std::string_view>> result;
+  };
+  const auto task = std::make_shared<Task>();
+  task->request = std::move(request);
+  worker_.run(
+      alive_,
+      [task, read](const std::stop_token& /*stop*/) {
+        task->result.emplace(read(task->request.body));
+        std::string().swap(task->request.body);
+      },
+      [task, next] { next(task->request, std::move(*task->result)); });
 }
 
-void Handlers::execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange) {
-  const auto asked = wire::once_request(request.body);
-  if (!asked) return exchange->reply(refusal_reply(asked.error()));
-  const auto form = stream_form(asked->stream, request.accept);
-  const auto execution = std::make_shared<ClientExecution>(
-      exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-      metrics_);
-  execution->start(service_.execute_once(request.tenant, asked->wish, execution->sink()));
+void Handlers::execute(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, wire::execute_request, [this, exchange](const Request& from, auto asked) {
+    if (!asked) return exchange->reply(refusal_reply(asked.error()));
+    const auto form = stream_form(asked->stream, from.accept);
+    const auto execution = std::make_shared<ClientExecution>(
+        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+        metrics_);
+    execution->start(
+        service_.execute(from.tenant, from.ids.at(0), std::move(asked->wish), execution->sink()));
+  });
+}
+
+void Handlers::execute_once(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, wire::once_request, [this, exchange](const Request& from, auto asked) {
+    if (!asked) return exchange->reply(refusal_reply(asked.error()));
+    const auto form = stream_form(asked->stream, from.accept);
+    const auto execution = std::make_shared<ClientExecution>(
+        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
+        metrics_);
+    execution->start(service_.execute_once(from.tenant, asked->wish, execution->sink()));
+  });
+}
+
+void Handlers::mcp(Request& request, const std::shared_ptr<Exchange>& exchange) {
+  read_body(request, mcp::read_message, [this, exchange](const Request& from, auto message) {
+    mcp_.post(from, std::move(message), exchange);
+  });
 }
 
 void Handlers::evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange) {
@@ -176,14 +210,17 @@ Reply Handlers::metrics() {
   return {200, to_prometheus(metrics_), "text/plain; version=0.0.4; charset=utf-8"};
 }
 
-Reply Handlers::trace(const Request& request) {
+void Handlers::trace(const Request& request, const std::shared_ptr<Exchange>& exchange) {
   const auto wish = wire::trace_wish(request.query);
-  if (!wish) return refusal_reply(wish.error());
-  auto answer = service_.trace(request.tenant, request.ids.at(0), *wish);
-  if (!answer) return refusal_reply(answer.error());
-  Reply reply{200, std::move(answer->text), wire::content_type(wish->form)};
-  if (!answer->next.empty()) reply.headers.emplace_back("Sandglass-Next", answer->next);
-  return reply;
+  if (!wish) return exchange->reply(refusal_reply(wish.error()));
+  service_.trace(request.tenant, request.ids.at(0), *wish,
+                 [exchange, form = wish->form](Answer<TraceText> answer) {
+                   if (!answer) return exchange->reply(refusal_reply(answer.error()));
+                   Reply reply{200, std::move(answer->text), wire::content_type(form)};
+                   if (!answer->next.empty())
+                     reply.headers.emplace_back("Sandglass-Next", answer->next);
+                   exchange->reply(std::move(reply));
+                 });
 }
 
 Reply Handlers::list_containers(const Request& request) {
@@ -203,22 +240,27 @@ Reply Handlers::list_files(const Request& request) {
                       wire::files_json);
 }
 
-Reply Handlers::put_file(Request& request) {
+void Handlers::put_file(Request& request, const std::shared_ptr<Exchange>& exchange) {
   if (request.multipart) {
-    for (const Multipart::Part& part : request.multipart->parts()) {
+    const auto files = std::count_if(
+        request.multipart->parts().begin(), request.multipart->parts().end(),
+        [](const auto& part) { return part.name == "file" || part.name == "file_id"; });
+    if (files > 1)
+      return exchange->reply(error_reply(
+          {400, "the form has more than one field named file or file_id; send each by itself",
+           "file"}));
+    for (Multipart::Part& part : request.multipart->parts()) {
       if (part.name == "file")
-        return put_content(request, part.file_name.value_or(""), part.content);
-      if (part.name == "file_id")
-        return answer_reply(service_.copy_file(request.tenant, request.ids.at(0), part.content),
-                            wire::file_json);
+        return put_content(request, part.file_name.value_or(""), std::move(part.content), exchange);
+      if (part.name == "file_id") return copy_file(request, part.content, exchange);
     }
-    return error_reply({400, "the form has no field named file or file_id", "file"});
+    return exchange->reply(
+        error_reply({400, "the form has no field named file or file_id", "file"}));
   }
   if (is_json(request.content_type) && request.query.empty() && request.file_name.empty()) {
     const auto file_id = wire::file_id_wish(request.body);
-    if (!file_id) return refusal_reply(file_id.error());
-    return answer_reply(service_.copy_file(request.tenant, request.ids.at(0), *file_id),
-                        wire::file_json);
+    if (!file_id) return exchange->reply(refusal_reply(file_id.error()));
+    return copy_file(request, *file_id, exchange);
   }
   std::string name;
   for (const wire::QueryItem& item : request.query) {
@@ -231,24 +273,37 @@ Reply Handlers::put_file(Request& request) {
       name = header->parameters.at("filename");
     }
   }
-  return put_content(request, name, request.body);
+  put_content(request, name, std::move(request.body), exchange);
 }
 
-Reply Handlers::put_content(const Request& request, const std::string& name,
-                            std::string_view content) {
+void Handlers::copy_file(const Request& request, const std::string& file_id,
+                         const std::shared_ptr<Exchange>& exchange) {
+  service_.copy_file(request.tenant, request.ids.at(0), file_id,
+                     [exchange](const Answer<File>& answer) {
+                       exchange->reply(answer_reply(answer, wire::file_json));
+                     });
+}
+
+void Handlers::put_content(const Request& request, const std::string& name, std::string content,
+                           const std::shared_ptr<Exchange>& exchange) {
   const std::string base = base_name(name);
   if (base.empty()) {
-    return error_reply({400,
-                        "the file has no name; give it as the form's filename, as ?name= or as "
-                        "X-Filename",
-                        "name"});
+    return exchange->reply(
+        error_reply({400,
+                     "the file has no name; give it as the form's filename, as ?name= or as "
+                     "X-Filename",
+                     "name"}));
   }
   if (content.size() > service_.max_file().value) {
-    return error_reply({413, "the file is larger than " + size_text(service_.max_file()) +
-                                 ", the limit for one file"});
+    return exchange->reply(
+        error_reply({413, "the file is larger than " + size_text(service_.max_file()) +
+                              ", the limit for one file"}));
   }
-  return answer_reply(service_.put_file(request.tenant, request.ids.at(0), base, content),
-                      wire::file_json);
+  service_.put_file(request.tenant, request.ids.at(0), base,
+                    std::make_shared<const std::string>(std::move(content)),
+                    [exchange](const Answer<File>& answer) {
+                      exchange->reply(answer_reply(answer, wire::file_json));
+                    });
 }
 
 Reply Handlers::content(const Request& request) {

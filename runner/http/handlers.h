@@ -10,6 +10,7 @@
 #include "runner/http/options.h"
 #include "runner/metrics.h"
 #include "runner/service.h"
+#include "runner/worker.h"
 
 namespace runner::http {
 
@@ -18,23 +19,33 @@ class Handlers {
   // All of them outlive this.
   Handlers(boost::asio::io_context& loop, Service& service, Metrics& metrics,
            const ServerOptions& options)
-      : service_(service), metrics_(metrics), options_(options), mcp_(loop, service, options.mcp) {}
+      : service_(service),
+        metrics_(metrics),
+        options_(options),
+        mcp_(loop, service, options.mcp),
+        worker_(loop) {}
 
   // Answers now or later. The request may be taken apart.
   void handle(Request& request, const std::shared_ptr<Exchange>& exchange);
 
  private:
   [[nodiscard]] Reply handle_now(Request& request);
+  // `next` gets the request and what its body was read as; a large one is read beside the loop.
+  template <class Read, class Next>
+  void read_body(Request& request, Read read, Next next);
   void create(const Request& request, const std::shared_ptr<Exchange>& exchange);
-  void execute(const Request& request, const std::shared_ptr<Exchange>& exchange);
-  void execute_once(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  void execute(Request& request, const std::shared_ptr<Exchange>& exchange);
+  void execute_once(Request& request, const std::shared_ptr<Exchange>& exchange);
+  void mcp(Request& request, const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply list_containers(const Request& request);
-  [[nodiscard]] Reply put_file(Request& request);
-  [[nodiscard]] Reply put_content(const Request& request, const std::string& name,
-                                  std::string_view content);
+  void put_file(Request& request, const std::shared_ptr<Exchange>& exchange);
+  void put_content(const Request& request, const std::string& name, std::string content,
+                   const std::shared_ptr<Exchange>& exchange);
+  void copy_file(const Request& request, const std::string& file_id,
+                 const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply list_files(const Request& request);
   [[nodiscard]] Reply content(const Request& request);
-  [[nodiscard]] Reply trace(const Request& request);
+  void trace(const Request& request, const std::shared_ptr<Exchange>& exchange);
   void evaluate(const Request& request, const std::shared_ptr<Exchange>& exchange);
   [[nodiscard]] Reply metrics();
 
@@ -42,6 +53,8 @@ class Handlers {
   Metrics& metrics_;
   const ServerOptions& options_;
   McpDoor mcp_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  Worker worker_;
 };
 
 }  // namespace runner::http

@@ -78,9 +78,8 @@ Reply accepted() { return {202, "", ""}; }
 
 }  // namespace
 
-void McpDoor::post(Request& request, const std::shared_ptr<Exchange>& exchange) {
-  auto message = mcp::read_message(request.body);
-  std::string().swap(request.body);
+void McpDoor::post(const Request& request, tl::expected<Message, mcp::Unread> message,
+                   const std::shared_ptr<Exchange>& exchange) {
   if (!message) {
     return exchange->reply(mcp_failure(400, message.error().id, message.error().failure));
   }

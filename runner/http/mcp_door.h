@@ -26,7 +26,9 @@ class McpDoor {
   McpDoor(boost::asio::io_context& loop, Service& service, mcp::Options options)
       : desk_(loop, service, std::move(options)) {}
 
-  void post(Request& request, const std::shared_ptr<Exchange>& exchange);
+  // `message` is what request.body was read as.
+  void post(const Request& request, tl::expected<mcp::Message, mcp::Unread> message,
+            const std::shared_ptr<Exchange>& exchange);
   // DELETE: the peer is forgotten, and what it still runs is interrupted.
   Reply end(const Request& request);
 

@@ -24,6 +24,10 @@ struct RequestReader::Parser final : beast::http::basic_parser<true> {
   int lengths = 0;
   int encodings = 0;
   int authorizations = 0;
+  int origins = 0;
+  int types = 0;
+  int dispositions = 0;
+  int file_names = 0;
   bool is_plainly_chunked = false;
   bool in_trailer = false;
   bool sink_refused = false;
@@ -86,23 +90,29 @@ void RequestReader::Parser::keep(Field name, beast::string_view key, beast::stri
       head.authorization = std::string(value);
       return;
     case Field::origin:
+      ++origins;
       head.has_origin = true;
       head.origin = std::string(value);
       return;
     case Field::content_type:
+      ++types;
       head.content_type = std::string(value);
       return;
     case Field::accept:
       head.accept += (head.accept.empty() ? "" : ", ") + std::string(value);
       return;
     case Field::content_disposition:
+      ++dispositions;
       head.disposition = std::string(value);
       return;
     case Field::expect:
       head.expects_continue = beast::iequals(value, "100-continue");
       return;
     default:
-      if (beast::iequals(key, "x-filename")) head.file_name = std::string(value);
+      if (beast::iequals(key, "x-filename")) {
+        ++file_names;
+        head.file_name = std::string(value);
+      }
       if (beast::iequals(key.substr(0, 4), "mcp-")) keep_mcp(key, value);
   }
 }
@@ -124,11 +134,13 @@ void RequestReader::Parser::broken(unsigned status, std::string message) {
 // past a proxy, so whatever can be read in two ways is refused.
 void RequestReader::Parser::check_head() {
   if (head.version != 10 && head.version != 11) return broken(505, "HTTP/1.1 is spoken here");
-  if (hosts > 1) return broken(400, "more than one Host header");
+  for (const auto& [count, name] :
+       {std::pair{hosts, "Host"}, std::pair{lengths, "Content-Length"},
+        std::pair{encodings, "Transfer-Encoding"}, std::pair{authorizations, "Authorization"},
+        std::pair{origins, "Origin"}, std::pair{types, "Content-Type"},
+        std::pair{dispositions, "Content-Disposition"}, std::pair{file_names, "X-Filename"}})
+    if (count > 1) return broken(400, std::string("more than one ") + name + " header");
   if (hosts == 0 && head.version == 11) return broken(400, "no Host header");
-  if (authorizations > 1) return broken(400, "more than one Authorization header");
-  if (lengths > 1) return broken(400, "more than one Content-Length header");
-  if (encodings > 1) return broken(400, "more than one Transfer-Encoding header");
   if (encodings > 0 && lengths > 0) {
     return broken(400, "both Content-Length and Transfer-Encoding");
   }

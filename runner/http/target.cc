@@ -1,6 +1,7 @@
 #include "runner/http/target.h"
 
 #include <algorithm>
+#include <set>
 
 namespace runner::http {
 namespace {
@@ -49,6 +50,13 @@ bool parse_query(std::string_view query, std::vector<wire::QueryItem>& items) {
 }
 
 }  // namespace
+
+std::optional<std::string> duplicate_name(const std::vector<wire::QueryItem>& query) {
+  std::set<std::string_view> names;
+  for (const wire::QueryItem& item : query)
+    if (!names.insert(item.name).second) return item.name;
+  return std::nullopt;
+}
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;

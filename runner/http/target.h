@@ -20,6 +20,10 @@ struct Target {
 // one of dots. Nothing is normalised: a path that needs it matches no route of ours.
 std::optional<Target> parse_target(std::string_view target);
 
+// A name that stands twice in it. RFC 3986 leaves open which of the two holds, so a proxy and we
+// might read two things in one request.
+std::optional<std::string> duplicate_name(const std::vector<wire::QueryItem>& query);
+
 // `%41` to `A`; "+" stays. nullopt: broken.
 std::optional<std::string> percent_decoded(std::string_view text);
 

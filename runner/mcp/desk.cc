@@ -1,5 +1,7 @@
 #include "runner/mcp/desk.h"
 
+#include <algorithm>
+
 #include "runner/mcp/arguments.h"
 #include "runner/mcp/content.h"
 #include "runner/mcp/execution.h"
@@ -113,9 +115,9 @@ std::shared_ptr<Call> Desk::call_tool(Request request, const std::shared_ptr<Out
                  "'; tools/list names them");
   }
   json::object arguments;
-  if (const json::value* const given = request.params.if_contains("arguments")) {
+  if (json::value* const given = request.params.if_contains("arguments")) {
     if (!given->is_object()) return wrong("'arguments' must be an object");
-    arguments = given->get_object();
+    arguments = std::move(given->get_object());
   }
   const auto refused = [&](const Refusal& refusal) {
     shared_.answer(request, *outlet, refusal_result(refusal, ""));
@@ -143,6 +145,12 @@ std::shared_ptr<Call> Desk::call_tool(Request request, const std::shared_ptr<Out
   }
   shared_.answer(request, *outlet, call_now(tool, request, arguments));
   return nullptr;
+}
+
+std::size_t Desk::running() const {
+  return static_cast<std::size_t>(
+      std::count_if(shared_.live.begin(), shared_.live.end(),
+                    [](const auto& call) { return !call->is_given_up(); }));
 }
 
 void Desk::cancel_all() {

@@ -21,7 +21,9 @@ class Desk {
   std::shared_ptr<Call> begin(Request request, const std::shared_ptr<Outlet>& outlet);
 
   [[nodiscard]] const Identity& identity() const { return shared_.identity; }
-  [[nodiscard]] std::size_t running() const { return shared_.live.size(); }
+  // Calls that are worked on. One that was cancelled while its session was being made is none: all
+  // that is left is to take back what nobody has heard of.
+  [[nodiscard]] std::size_t running() const;
   // Interrupts everything; running() falls to 0 as they end.
   void cancel_all();
 

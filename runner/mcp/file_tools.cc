@@ -160,7 +160,19 @@ Writing::Writing(Shared& shared, Request request, std::shared_ptr<Outlet> outlet
       content_(std::move(arguments.content)) {}
 
 void Writing::go() {
-  const auto file = shared().service.put_file(request().tenant, session_id(), name_, content_);
+  shared().service.put_file(request().tenant, session_id(), name_,
+                            std::make_shared<const std::string>(std::move(content_)),
+                            [weak = weak_from_this()](const Answer<File>& file) {
+                              const auto self = weak.lock();
+                              if (self) static_cast<Writing&>(*self).on_written(file);
+                            });
+}
+
+void Writing::on_written(const Answer<File>& file) {
+  if (is_cancelled()) {
+    remove_own_session();
+    return retire();
+  }
   if (!file) return refuse(file.error());
   ToolResult result;
   result.structured = {

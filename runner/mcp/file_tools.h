@@ -27,7 +27,8 @@ class Writing final : public SessionCall {
 
  private:
   void go() override;
-  void interrupt() override {}  // it is done in one go
+  void interrupt() override {}  // it ends by itself, soon
+  void on_written(const Answer<File>& file);
 
   std::string name_;
   std::string content_;

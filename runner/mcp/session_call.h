@@ -52,6 +52,8 @@ class SessionCall : public Call, public std::enable_shared_from_this<SessionCall
 
   void start(const std::optional<std::string>& language);
   void cancel() final;
+  // It was cancelled, and has no session yet.
+  [[nodiscard]] bool is_given_up() const { return is_cancelled_ && session_id_.empty(); }
 
  protected:
   // There is a session: work on it, then finish(), or retire() where is_cancelled().

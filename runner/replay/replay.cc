@@ -107,8 +107,13 @@ std::optional<Replayed> move_file(const Record& record, const std::string& id,
       const auto kept = trace::kept_input(selection.inputs, file.sha256);
       if (kept.state != trace::Kept::State::kThere)
         return skipped(record, "the input " + printable(file.path) + " is gone");
-      const auto put = world.service.put_file("", id, base_name(file.path), kept.content);
-      if (!put) return failed(record, put.error().text);
+      const auto put = std::make_shared<std::optional<Answer<File>>>();
+      world.service.put_file("", id, base_name(file.path),
+                             std::make_shared<const std::string>(kept.content),
+                             [put](Answer<File> answer) { *put = std::move(answer); });
+      if (!until(world.loop, [&] { return put->has_value(); }))
+        return failed(record, "the file did not go in");
+      if (!**put) return failed(record, (**put).error().text);
       continue;
     }
     const auto there = world.service.file_at("", id, file.path);

@@ -14,6 +14,7 @@
 #include <climits>
 
 #include "runner/text.h"
+#include "runner/trace/digest.h"
 
 namespace runner {
 namespace {
@@ -63,6 +64,17 @@ class AsOwner {
   uid_t uid_ = 0;
   gid_t gid_ = 0;
 };
+
+// 0 or an errno.
+int write_all(const jail::Fd& to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return 0;
+}
 
 // Empty, or what is wrong with it.
 std::string wrong_name(const std::string& name) {
@@ -126,53 +138,64 @@ FileTable::Changes FileTable::look(const jail::Fd& workdir, std::int64_t now) {
   return changes;
 }
 
-Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name,
-                            std::string_view content, std::int64_t now) {
-  if (const std::string wrong = wrong_name(name); !wrong.empty())
-    return refuse(Kind::kInvalid, wrong, "file");
-  if (content.size() > limits_.max_file.value)
-    return refuse(Kind::kTooLarge,
-                  "the file is over the limit of " + size_text(limits_.max_file) + " a file",
-                  "file");
+std::optional<Refusal> FileTable::wrong(const std::string& name, std::uint64_t bytes) const {
+  if (std::string wrong = wrong_name(name); !wrong.empty())
+    return Refusal{Kind::kInvalid, std::move(wrong), "file"};
+  if (bytes > limits_.max_file.value)
+    return Refusal{Kind::kTooLarge,
+                   "the file is over the limit of " + size_text(limits_.max_file) + " a file",
+                   "file"};
+  return std::nullopt;
+}
+
+StagedFile stage(const jail::Fd& workdir, const std::string& name, std::string_view content) {
+  StagedFile staged;
   const AsOwner owner(workdir);
-  // unlink first: what lies there may be a link, or open in the payload.
-  (void)::unlinkat(workdir.get(), name.c_str(), 0);
-  const jail::Fd file = open_beneath(workdir, name, O_CREAT | O_EXCL | O_RDWR, 0666);
-  if (!file.valid())
-    return refuse(errno == EISDIR || errno == EEXIST ? Kind::kInvalid : Kind::kUnavailable,
-                  errno == EISDIR || errno == EEXIST
-                      ? "a folder of that name is there already; choose another name"
-                      : "the file cannot be made: " + jail::errno_name(errno),
-                  "file");
-  (void)::fchmod(file.get(), 0666);  // whoever the payload is, it may change it
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t n = ::write(file.get(), content.data() + done, content.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const int error = errno;
-      (void)::unlinkat(workdir.get(), name.c_str(), 0);
-      return refuse(Kind::kTooLarge,
-                    error == ENOSPC ? "the container's workdir is full"
-                                    : "the file cannot be written: " + jail::errno_name(error),
-                    "file");
-    }
-    done += static_cast<std::size_t>(n);
+  staged.file = open_beneath(workdir, ".", O_TMPFILE | O_RDWR, 0666);
+  staged.error = staged.file.valid() ? write_all(staged.file, content) : errno;
+  if (staged.error == ENOSPC && ::unlinkat(workdir.get(), name.c_str(), 0) == 0) {
+    const int file = staged.file.get();
+    const bool again = ::ftruncate(file, 0) == 0 && ::lseek(file, 0, SEEK_SET) == 0;
+    staged.error = again ? write_all(staged.file, content) : errno;
   }
+  if (staged.error != 0) return staged;
+  (void)::fchmod(staged.file.get(), 0666);  // whoever the payload is, it may change it
+  staged.bytes = content.size();
+  staged.sha256 = trace::sha256(content);
+  return staged;
+}
+
+Answer<File> FileTable::put(const jail::Fd& workdir, const std::string& name, StagedFile staged,
+                            std::int64_t now) {
+  int error = staged.error;
+  if (error == 0) {
+    const AsOwner owner(workdir);
+    // unlink first: what lies there may be a link, or open in the payload.
+    (void)::unlinkat(workdir.get(), name.c_str(), 0);
+    const std::string unnamed = "/proc/self/fd/" + std::to_string(staged.file.get());
+    if (::linkat(AT_FDCWD, unnamed.c_str(), workdir.get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      error = errno;
+  }
+  if (error == EEXIST)
+    return refuse(Kind::kInvalid, "a folder of that name is there already; choose another name",
+                  "file");
+  if (error == ENOSPC) return refuse(Kind::kTooLarge, "the container's workdir is full", "file");
+  if (error != 0)
+    return refuse(Kind::kUnavailable, "the file cannot be written: " + jail::errno_name(error),
+                  "file");
   struct stat st {};
-  (void)::fstat(file.get(), &st);
+  (void)::fstat(staged.file.get(), &st);
   Known known;
   known.file = File{new_id("cfile_"),
                     container_id_,
                     workdir_ + "/" + name,
-                    content.size(),
+                    staged.bytes,
                     now,
                     File::Source::kUser,
-                    "",
+                    std::move(staged.sha256),
                     ""};
   known.version = Version(st);
   known.order = ++last_order_;
-  std::uint64_t budget = kMostAtOnce;
-  digest(known, file, budget);
   known_[name] = known;
   return known.file;
 }

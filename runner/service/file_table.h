@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,17 @@
 #include "runner/session/workdir.h"
 
 namespace runner {
+
+// A file in a workdir that has no name yet: whole before anybody sees it.
+struct StagedFile {
+  jail::Fd file;
+  std::uint64_t bytes = 0;
+  std::string sha256;
+  int error = 0;  // errno: it could not be written
+};
+// Where there is no room, what is called `name` makes some: it would be replaced anyway. Any
+// thread; it takes as long as its size wants.
+StagedFile stage(const jail::Fd& workdir, const std::string& name, std::string_view content);
 
 class FileTable {
  public:
@@ -52,8 +64,10 @@ class FileTable {
   bool hashed(const std::string& id, const Version& version, Digest digest);
   void give_up(const std::string& id, const std::string& why);  // it stays without one
 
-  // Writes a file into the workdir. kInvalid for a name that is none, kTooLarge over max_file.
-  Answer<File> put(const jail::Fd& workdir, const std::string& name, std::string_view content,
+  // Why a file cannot be put in: kInvalid for a name that is none, kTooLarge over max_file.
+  [[nodiscard]] std::optional<Refusal> wrong(const std::string& name, std::uint64_t bytes) const;
+  // Gives a file that was written into the workdir its name there.
+  Answer<File> put(const jail::Fd& workdir, const std::string& name, StagedFile staged,
                    std::int64_t now);
   [[nodiscard]] const File* find(std::string_view id) const;
   [[nodiscard]] const File* find_path(std::string_view path) const;  // absolute

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/post.hpp>
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "runner/trace/digest.h"
@@ -47,43 +45,20 @@ Digest digest_of(const jail::Fd& file, std::uint64_t size, const std::stop_token
 
 Digest sha256_of(const jail::Fd& file, std::uint64_t size) { return digest_of(file, size, {}); }
 
-Hasher::~Hasher() {
-  thread_.request_stop();
-  changed_.notify_all();
-}
-
 bool Hasher::hash(jail::Fd file, std::uint64_t size, std::weak_ptr<void> wanted, Done done) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (tasks_.size() >= kMostTasks) return false;
-    tasks_.push_back({std::move(file), size, std::move(wanted), std::move(done)});
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) return true;
-  // pthread_create(3): a thread inherits the mask, and signals are the loop's business.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return true;
-}
-
-void Hasher::work(const std::stop_token& stop) {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) return;
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
+  if (worker_.waiting() >= kMostTasks) return false;
+  struct Task {
+    jail::Fd file;
     Digest digest;
-    if (!task.wanted.expired()) digest = digest_of(task.file, task.size, stop);
-    // Whatever the task holds goes on the loop's thread.
-    boost::asio::post(io_, [task = std::make_shared<Task>(std::move(task)), digest] {
-      if (!task->wanted.expired()) task->done(digest);
-    });
-  }
+  };
+  const auto task = std::make_shared<Task>(Task{std::move(file), {}});
+  worker_.run(
+      std::move(wanted),
+      [task, size](const std::stop_token& stop) {
+        task->digest = digest_of(task->file, size, stop);
+      },
+      [task, done = std::move(done)] { done(std::move(task->digest)); });
+  return true;
 }
 
 }  // namespace runner

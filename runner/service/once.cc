@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "runner/service/sessions.h"
+#include "runner/service/sessions_inner.h"
 #include "runner/text.h"
 
 namespace runner {
@@ -59,12 +59,6 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
          [this, tenant, shared, state, sink](const Answer<Container>& made) {
            if (!made) return fail(sink, made.error());
            const std::string id = made->id;
-           for (const auto& [name, content] : shared->files) {
-             const auto put = put_file(tenant, id, name, content);
-             if (put) continue;
-             (void)remove(tenant, id);
-             return fail(sink, put.error());
-           }
            const auto tell = [this, tenant, id, sink,
                               alive = std::weak_ptr(alive_)](const ExecutionEvent& event) {
              const auto* finished = std::get_if<Finished>(&event);
@@ -73,14 +67,21 @@ Answer<std::unique_ptr<ExecutionHandle>> Sessions::execute_once(const Tenant& te
              (void)remove(tenant, id);  // so that there is room again when its client hears of it
              sink(last);
            };
-           auto handle = execute(tenant, id, std::move(shared->execute), tell);
-           if (!handle) {
-             (void)remove(tenant, id);
-             return fail(sink, handle.error());
-           }
-           state->real = std::move(*handle);
-           if (state->interrupted) state->real->interrupt();
-           if (state->paused) state->real->pause();
+           const auto put = [this, tenant, id](const auto& file, const FileDone& done) {
+             put_file(tenant, id, file.first, std::make_shared<const std::string>(file.second),
+                      done);
+           };
+           each_in_turn(shared->files, put, [=, this](const Answer<void>& all) {
+             auto handle = all ? execute(tenant, id, std::move(shared->execute), tell)
+                               : tl::unexpected(all.error());
+             if (!handle) {
+               (void)remove(tenant, id);
+               return fail(sink, handle.error());
+             }
+             state->real = std::move(*handle);
+             if (state->interrupted) state->real->interrupt();
+             if (state->paused) state->real->pause();
+           });
          });
   return std::make_unique<OnceHandle>(state);
 }

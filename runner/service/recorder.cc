@@ -20,10 +20,16 @@ constexpr std::size_t kMostRefusals = 60;  // of creations in the trace: an owne
 }  // namespace
 
 Recorder::Recorder(boost::asio::io_context& loop, std::unique_ptr<Service> inner, Options options)
-    : loop_(loop), inner_(std::move(inner)), options_(std::move(options)) {}
+    : loop_(loop), inner_(std::move(inner)), options_(std::move(options)), reader_(loop) {}
 
 Recorder::~Recorder() {
   *alive_ = 0;
+  for (const auto& [key, run] : running_)
+    if (run->box) run->box->keeping = 0;  // nothing waits any more
+  for (const auto& [box, end] : std::exchange(held_, {})) {
+    box->keeping = 0;
+    end();
+  }
   Finished finished;
   finished.outcome.word = Word::kKilled;
   finished.outcome.text = "the server is shutting down";
@@ -42,22 +48,27 @@ void Recorder::create(const Tenant& tenant, const ContainerWish& wish, Container
     });
     return;
   }
-  inner_->create(tenant, wish,
-                 [this, tenant, wish, done = std::move(done), start = Clock::now(),
-                  alive = std::weak_ptr(alive_)](const Answer<Container>& made) {
-                   if (alive.expired()) return;
-                   if (!made) {
-                     refused(tenant, wish, made.error());
-                   } else {
-                     if (options_.metrics != nullptr)
-                       options_.metrics->create_duration.add(seconds_since(start));
-                     open_box(tenant, wish, *made);
-                   }
-                   done(made);
-                 });
+  inner_->create(
+      tenant, wish,
+      [this, tenant, wish, done = std::move(done), start = Clock::now(),
+       alive = std::weak_ptr(alive_)](const Answer<Container>& made) {
+        if (alive.expired()) return;
+        if (!made) {
+          refused(tenant, wish, made.error());
+          return done(made);
+        }
+        if (options_.metrics != nullptr)
+          options_.metrics->create_duration.add(seconds_since(start));
+        const auto box = open_box(tenant, wish, *made);
+        if (wish.file_ids.empty() || options_.trace == nullptr) return done(made);
+        auto files = inner_->files(tenant, made->id, Page{100, Page::Order::kAscending, ""});
+        if (!files) return done(made);
+        all_uploaded(box, std::move(files->data), [done, made] { done(made); });
+      });
 }
 
-void Recorder::open_box(const Tenant& tenant, const ContainerWish& wish, const Container& made) {
+std::shared_ptr<Recorder::Box> Recorder::open_box(const Tenant& tenant, const ContainerWish& wish,
+                                                  const Container& made) {
   if (++opened_ % kForgetEvery == 0) forget_idle_boxes();
   count(options_.metrics, Of::kCreate, Ending::kOk);
   auto box = std::make_shared<Box>();
@@ -70,12 +81,7 @@ void Recorder::open_box(const Tenant& tenant, const ContainerWish& wish, const C
   box->policy.memory_bytes = made.memory.value;
   box->idle = made.idle;
   boxes_[made.id] = box;
-  if (wish.file_ids.empty()) return;
-  const auto files = inner_->files(tenant, made.id, Page{100, Page::Order::kAscending, ""});
-  if (!files) return;
-  for (const File& file : files->data)
-    if (const auto bytes = inner_->content(tenant, made.id, file.id))
-      uploaded(tenant, made.id, file, *bytes);
+  return box;
 }
 
 // Who asks again and again while there is no room must not push what ran out of the trace.
@@ -165,9 +171,6 @@ Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute(const Tenant& tenant,
   if (!box) return inner_->execute(tenant, id, std::move(wish), std::move(sink));
   trace::Record record = record_for(*box, Kind::kExecute);
   ask(record, wish);
-  record.seq = ++box->last_seq;
-  for (const auto& [path, file] : box->inputs)
-    if (record.inputs.size() < kMostInputs) record.inputs.push_back(file);
   const auto run = std::make_shared<Run>(std::move(record), box);
   auto handle = inner_->execute(tenant, id, std::move(wish), sink_for(run, std::move(sink)));
   if (!handle) refused(run, handle.error());
@@ -190,13 +193,24 @@ Answer<std::unique_ptr<ExecutionHandle>> Recorder::execute_once(const Tenant& te
   ask(record, wish.execute);
   for (const auto& [name, content] : wish.files) {
     const std::string hash = trace::sha256(content);
-    if (options_.trace != nullptr) options_.trace->keep_input(content, hash);
+    if (options_.trace != nullptr)
+      options_.trace->keep_input(std::make_shared<const std::string>(content), hash, [] {});
     record.inputs.push_back({name, hash, content.size()});
   }
   const auto run = std::make_shared<Run>(std::move(record), nullptr);
   auto handle = inner_->execute_once(tenant, wish, sink_for(run, sink));
   if (!handle) refused(run, handle.error());
   return handle;
+}
+
+// Its place among what happened to its session, and the files that it finds: as it begins, since it
+// may have waited behind others; or as it ends, where it never began.
+void Recorder::place(Run& run) {
+  trace::Record& record = run.gathered.record();
+  if (!run.box || record.seq != 0) return;
+  record.seq = ++run.box->last_seq;
+  for (const auto& [path, file] : run.box->inputs)
+    if (record.inputs.size() < kMostInputs) record.inputs.push_back(file);
 }
 
 ExecutionSink Recorder::sink_for(const std::shared_ptr<Run>& run, ExecutionSink sink) {
@@ -207,15 +221,21 @@ ExecutionSink Recorder::sink_for(const std::shared_ptr<Run>& run, ExecutionSink 
     const auto* finished = std::get_if<Finished>(&event);
     if (alive.expired()) return sink(event);
     if (finished != nullptr) return finish(run, *finished, sink);
+    if (std::holds_alternative<Begun>(event)) place(*run);
     run->gathered.add(event);
     sink(event);
   };
 }
 
-// The record is written before the outcome is told.
+// The record is written before the outcome is told, and after the files that it found are kept.
 void Recorder::finish(const std::shared_ptr<Run>& run, const Finished& finished,
                       const ExecutionSink& sink) {
   running_.erase(run.get());
+  place(*run);
+  if (run->box && run->box->keeping > 0) {
+    held_.emplace_back(run->box, [this, run, finished, sink] { finish(run, finished, sink); });
+    return;
+  }
   trace::Record record = run->gathered.finish(finished);
   if (record.id.empty()) record.id = new_id("exec_");
   // Not before: the name was the client's word.
@@ -242,6 +262,7 @@ void Recorder::finish(const std::shared_ptr<Run>& run, const Finished& finished,
 
 void Recorder::refused(const std::shared_ptr<Run>& run, const Refusal& refusal) {
   running_.erase(run.get());
+  place(*run);
   trace::Record& record = run->gathered.record();
   if (run->box) --run->box->running;
   record.id = new_id("exec_");

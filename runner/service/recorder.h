@@ -4,15 +4,19 @@
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "runner/metrics.h"
 #include "runner/service.h"
 #include "runner/trace/trace.h"
+#include "runner/worker.h"
 
 namespace runner {
 
@@ -43,10 +47,10 @@ class Recorder final : public Service {
   Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, const OnceWish& wish,
                                                         const ExecutionSink& sink) override;
   Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
-  Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                        std::string_view content) override;
-  Answer<File> copy_file(const Tenant& tenant, std::string_view id,
-                         std::string_view file_id) override;
+  void put_file(const Tenant& tenant, std::string_view id, const std::string& name, Content content,
+                FileDone done) override;
+  void copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                 const FileDone& done) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override {
@@ -56,8 +60,8 @@ class Recorder final : public Service {
                               std::string_view file_id) override;
   Answer<void> remove_file(const Tenant& tenant, std::string_view id,
                            std::string_view file_id) override;
-  Answer<TraceText> trace(const Tenant& tenant, std::string_view id,
-                          const TraceWish& wish) override;
+  void trace(const Tenant& tenant, std::string_view id, const TraceWish& wish,
+             const TraceDone& done) override;
   std::optional<Refusal> stopped() override;
   void evaluated(const Tenant& tenant, const Evaluation& evaluation,
                  const std::function<void()>& then) override;
@@ -71,17 +75,22 @@ class Recorder final : public Service {
   using Clock = std::chrono::steady_clock;
 
   std::shared_ptr<Box> box_of(const Tenant& tenant, std::string_view id);
-  void open_box(const Tenant& tenant, const ContainerWish& wish, const Container& made);
+  std::shared_ptr<Box> open_box(const Tenant& tenant, const ContainerWish& wish,
+                                const Container& made);
   void refused(const Tenant& tenant, const ContainerWish& wish, const Refusal& refusal);
   bool admits_refusal(const std::string& owner);
   void forget_idle_boxes();
   [[nodiscard]] trace::TracedPolicy policy_of(const std::string& name);
   [[nodiscard]] trace::Record record_for(const Box& box, trace::Kind kind) const;
+  static void place(Run& run);
   ExecutionSink sink_for(const std::shared_ptr<Run>& run, ExecutionSink sink);
   void finish(const std::shared_ptr<Run>& run, const Finished& finished, const ExecutionSink& sink);
   void refused(const std::shared_ptr<Run>& run, const Refusal& refusal);
-  void uploaded(const Tenant& tenant, const std::string& id, const File& file,
-                std::string_view content);
+  using Then = std::function<void()>;
+  void uploaded(const std::shared_ptr<Box>& box, const File& file, const Content& content,
+                Then then);
+  void all_uploaded(const std::shared_ptr<Box>& box, std::vector<File> files, const Then& then);
+  void release(const std::shared_ptr<Box>& box);
   void write(const trace::Record& record, const std::function<void()>& then);
 
   boost::asio::io_context& loop_;
@@ -90,6 +99,8 @@ class Recorder final : public Service {
   std::map<std::string, std::string> policy_hashes_;
   std::map<std::string, std::shared_ptr<Box>, std::less<>> boxes_;  // by container id
   std::unordered_map<const Run*, std::shared_ptr<Run>> running_;
+  std::deque<std::pair<std::shared_ptr<Box>, Then>> held_;  // ends that wait for files to be kept
+  Worker reader_;                                           // of traces that are shown
   std::uint64_t opened_ = 0;
   Clock::time_point refusals_since_;
   std::map<std::string, std::size_t> refusals_;  // of creations, by owner, within a minute

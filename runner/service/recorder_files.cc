@@ -14,6 +14,29 @@ namespace {
 using trace::Kind;
 
 constexpr jail::Bytes kMostShown = jail::mib(32);  // of lines, in one reply
+constexpr std::size_t kMostReaders = 100;          // that wait for theirs
+
+// Some hundred milliseconds for a large one: away from the loop.
+Answer<TraceText> show(const trace::Excerpt& excerpt, const TraceWish& wish) {
+  using Form = TraceWish::Form;
+  trace::Lines lines = excerpt.read(wish.after, kMostShown);
+  if (!lines.has_after)
+    return refuse(Refusal::Kind::kInvalid,
+                  "after: no such id; its record may have gone with the oldest file", "after");
+  TraceText shown;
+  shown.next = std::move(lines.next);
+  if (wish.form == Form::kLines) {
+    for (const std::string& line : lines.lines) shown.text.append(line).append(1, '\n');
+    return shown;
+  }
+  std::vector<trace::Record> records;
+  for (const std::string& line : lines.lines)
+    if (auto record = trace::record_of(line)) records.push_back(std::move(*record));
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto& a, const auto& b) { return a.seq < b.seq; });
+  shown.text = wish.form == Form::kNotebook ? trace::to_notebook(records) : trace::to_page(records);
+  return shown;
+}
 
 }  // namespace
 
@@ -22,40 +45,71 @@ Answer<void> Recorder::interrupt(const Tenant& tenant, std::string_view id) {
   return inner_->interrupt(tenant, id);
 }
 
-Answer<File> Recorder::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                                std::string_view content) {
-  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
-  const std::string container(id);
-  auto put = inner_->put_file(tenant, id, name, content);
-  if (put) uploaded(tenant, container, *put, content);
-  return put;
-}
-
-Answer<File> Recorder::copy_file(const Tenant& tenant, std::string_view id,
-                                 std::string_view file_id) {
-  if (auto stopping = stopped()) return tl::unexpected(std::move(*stopping));
-  const std::string container(id);
-  auto copied = inner_->copy_file(tenant, id, file_id);
-  if (!copied) return copied;
-  if (const auto bytes = inner_->content(tenant, container, copied->id))
-    uploaded(tenant, container, *copied, *bytes);
-  return copied;
-}
-
-void Recorder::uploaded(const Tenant& tenant, const std::string& id, const File& file,
-                        std::string_view content) {
+void Recorder::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                        Content content, FileDone done) {
+  if (auto stopping = stopped()) return done(tl::unexpected(std::move(*stopping)));
   const auto box = box_of(tenant, id);
-  if (!box || options_.trace == nullptr) return;
+  inner_->put_file(tenant, id, name, content,
+                   [this, box, content, done = std::move(done),
+                    alive = std::weak_ptr(alive_)](const Answer<File>& put) {
+                     if (!put || alive.expired()) return done(put);
+                     uploaded(box, *put, content, [done, put] { done(put); });
+                   });
+}
+
+void Recorder::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                         const FileDone& done) {
+  if (auto stopping = stopped()) return done(tl::unexpected(std::move(*stopping)));
+  const auto box = box_of(tenant, id);
+  inner_->copy_file(tenant, id, file_id,
+                    [this, box, done, alive = std::weak_ptr(alive_)](const Answer<File>& put) {
+                      if (!put || alive.expired()) return done(put);
+                      all_uploaded(box, {*put}, [done, put] { done(put); });
+                    });
+}
+
+// The record is written at once, before any execution that finds the file can end; the file is kept
+// before it is told that it is in.
+void Recorder::uploaded(const std::shared_ptr<Box>& box, const File& file, const Content& content,
+                        Then then) {
+  if (!box || options_.trace == nullptr) return then();
   trace::TracedFile traced = traced_file(file);
-  if (traced.sha256.empty()) traced.sha256 = trace::sha256(content);
-  options_.trace->keep_input(content, traced.sha256);
+  if (traced.sha256.empty()) traced.sha256 = trace::sha256(*content);
   trace::Record record = record_for(*box, Kind::kUpload);
   record.id = file.id;
   record.seq = ++box->last_seq;
   record.title = "put in " + printable(file.path);
   record.inputs.push_back(traced);
-  box->inputs[file.path] = std::move(traced);
   write(record, [] {});
+  ++box->keeping;
+  box->inputs[file.path] = traced;
+  options_.trace->keep_input(content, traced.sha256,
+                             [this, box, then = std::move(then), alive = std::weak_ptr(alive_)] {
+                               if (alive.expired()) return;
+                               then();
+                               if (--box->keeping == 0) release(box);
+                             });
+}
+
+void Recorder::all_uploaded(const std::shared_ptr<Box>& box, std::vector<File> files,
+                            const Then& then) {
+  if (!box || files.empty()) return then();
+  const File file = std::move(files.front());
+  files.erase(files.begin());
+  const auto next = [this, box, files = std::move(files), then] { all_uploaded(box, files, then); };
+  auto bytes = inner_->content(box->tenant, box->id, file.id);
+  if (!bytes) return next();
+  uploaded(box, file, std::make_shared<const std::string>(std::move(*bytes)), next);
+}
+
+// What has ended meanwhile is recorded and told.
+void Recorder::release(const std::shared_ptr<Box>& box) {
+  const auto of_others = std::stable_partition(held_.begin(), held_.end(),
+                                               [&](const auto& one) { return one.first != box; });
+  const std::vector<std::pair<std::shared_ptr<Box>, Then>> due(
+      std::make_move_iterator(of_others), std::make_move_iterator(held_.end()));
+  held_.erase(of_others, held_.end());
+  for (const auto& [held_box, end] : due) end();
 }
 
 Answer<void> Recorder::remove_file(const Tenant& tenant, std::string_view id,
@@ -94,37 +148,27 @@ Answer<std::string> Recorder::content(const Tenant& tenant, std::string_view id,
 }
 
 // A container that is gone, or ended with a server before this one, has left its trace.
-Answer<TraceText> Recorder::trace(const Tenant& tenant, std::string_view id,
-                                  const TraceWish& wish) {
-  using Form = TraceWish::Form;
+void Recorder::trace(const Tenant& tenant, std::string_view id, const TraceWish& wish,
+                     const TraceDone& done) {
   if (options_.trace == nullptr)
-    return refuse(Refusal::Kind::kNotFound,
-                  "this server keeps no trace: it was started with --trace off");
+    return done(refuse(Refusal::Kind::kNotFound,
+                       "this server keeps no trace: it was started with --trace off"));
   const std::string session(id);
   const auto container = find(tenant, session);  // which is activity, as any call
-  auto lines = options_.trace->lines(session, owner_of(tenant), wish.after, kMostShown);
-  if (!lines) {
-    if (!container && container.error().kind != Refusal::Kind::kExpired)
-      return tl::unexpected(container.error());
-    lines.emplace();
-    lines->has_after = wish.after.empty();
-  }
-  if (!lines->has_after)
-    return refuse(Refusal::Kind::kInvalid,
-                  "after: no such id; its record may have gone with the oldest file", "after");
-  TraceText shown;
-  shown.next = std::move(lines->next);
-  if (wish.form == Form::kLines) {
-    for (const std::string& line : lines->lines) shown.text.append(line).append(1, '\n');
-    return shown;
-  }
-  std::vector<trace::Record> records;
-  for (const std::string& line : lines->lines)
-    if (auto record = trace::record_of(line)) records.push_back(std::move(*record));
-  std::stable_sort(records.begin(), records.end(),
-                   [](const auto& a, const auto& b) { return a.seq < b.seq; });
-  shown.text = wish.form == Form::kNotebook ? trace::to_notebook(records) : trace::to_page(records);
-  return shown;
+  const auto excerpt = options_.trace->excerpt(session, owner_of(tenant));
+  if (!excerpt && !container && container.error().kind != Refusal::Kind::kExpired)
+    return done(tl::unexpected(container.error()));
+  if (reader_.waiting() >= kMostReaders)
+    return done(tl::unexpected(Refusal{Refusal::Kind::kUnavailable,
+                                       "too many traces are being read; try again", "",
+                                       std::chrono::seconds(1)}));
+  const auto shown = std::make_shared<Answer<TraceText>>();
+  reader_.run(
+      alive_,
+      [shown, excerpt = excerpt.value_or(trace::Excerpt()), wish](const std::stop_token& /*stop*/) {
+        *shown = show(excerpt, wish);
+      },
+      [shown, done] { done(std::move(*shown)); });
 }
 
 void Recorder::measure(Metrics& metrics) const {

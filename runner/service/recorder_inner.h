@@ -23,6 +23,7 @@ struct Recorder::Box {
   std::chrono::minutes idle{20};
   Clock::time_point touched = Clock::now();
   std::size_t running = 0;
+  std::size_t keeping = 0;  // files that were put in and are still being written to the trace
 };
 
 struct Recorder::Run {

@@ -123,6 +123,7 @@ Answer<std::unique_ptr<ExecutionHandle>> Session::execute(ExecuteWish wish, Exec
   auto execution = std::make_shared<Execution>();
   execution->id = new_id("exec_");
   execution->number = ++last_number_;
+  execution->after_puts = puts_begun_;
   execution->wish = std::move(wish);
   execution->sink = std::move(sink);
   queue_.push_back(execution);
@@ -154,11 +155,16 @@ Answer<void> Session::interrupt() {
 
 void Session::start_next() {
   if (closed_ || running_ || settling_ || queue_.empty() || !interpreter_ ||
-      !interpreter_->is_ready())
+      !interpreter_->is_ready() || queue_.front()->after_puts > puts_over_)
     return;
   running_ = std::move(queue_.front());
   queue_.pop_front();
   begin(*running_);
+}
+
+void Session::put_is_over() {
+  ++puts_over_;
+  start_next();
 }
 
 std::string Session::order_of(const Execution& execution) {

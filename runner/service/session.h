@@ -69,6 +69,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Answer<void> interrupt();
   [[nodiscard]] bool is_busy() const { return running_ || settling_ || !queue_.empty(); }
 
+  // A file is being put in: executions that are asked for from now on wait until it is over. They
+  // end in the order in which they began.
+  void put_begins() { ++puts_begun_; }
+  void put_is_over();
+
   FileTable& files() { return files_; }
   // Has what the last look or upload left unhashed read elsewhere. Returns the ids of those files.
   std::set<std::string> hash_rest();
@@ -126,6 +131,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string lost_;        // why that is gone, as long as nobody was told
   std::string late_out_;    // written when nothing ran
   std::string late_err_;
+  std::uint64_t puts_begun_ = 0;
+  std::uint64_t puts_over_ = 0;
   int restarts_ = 0;  // in a row
   bool closed_ = false;
   boost::asio::steady_timer deadline_;

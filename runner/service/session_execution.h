@@ -12,7 +12,8 @@ namespace runner {
 
 struct Session::Execution {
   std::string id;
-  std::uint64_t number = 0;  // in frames
+  std::uint64_t number = 0;      // in frames
+  std::uint64_t after_puts = 0;  // how many files must have been put in
   ExecuteWish wish;
   ExecutionSink sink;
   Act act = Act::kNone;

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <utility>
 
 #include "runner/service/sessions_inner.h"
@@ -7,28 +9,47 @@ namespace runner {
 
 using Kind = Refusal::Kind;
 
-Answer<File> Sessions::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                                std::string_view content) {
+// The name is given on the loop, at once; the writing takes its time elsewhere.
+void Sessions::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                        Content content, FileDone done) {
   const auto found = live(tenant, id);
-  if (!found) return tl::unexpected(found.error());
-  Session& session = *(*found)->session;
-  auto put = session.files().put(session.workdir(), name, content, seconds());
-  (void)session.hash_rest();
-  return put;
+  if (!found) return done(tl::unexpected(found.error()));
+  const auto session = (*found)->session;
+  if (auto wrong = session->files().wrong(name, content->size()))
+    return done(tl::unexpected(std::move(*wrong)));
+  struct Writing {
+    jail::Fd workdir;
+    StagedFile staged;
+  };
+  const auto writing = std::make_shared<Writing>();
+  writing->workdir = jail::Fd(::fcntl(session->workdir().get(), F_DUPFD_CLOEXEC, 3));
+  session->put_begins();
+  writer_.run(
+      alive_,
+      [writing, name, content](const std::stop_token& /*stop*/) {
+        writing->staged = stage(writing->workdir, name, *content);
+      },
+      [this, writing, name, tenant, container = std::string(id), done = std::move(done)] {
+        const auto still = live(tenant, container);
+        if (!still) return done(tl::unexpected(still.error()));
+        const auto there = (*still)->session;
+        done(there->files().put(there->workdir(), name, std::move(writing->staged), seconds()));
+        there->put_is_over();
+      });
 }
 
-Answer<File> Sessions::copy_file(const Tenant& tenant, std::string_view id,
-                                 std::string_view file_id) {
+void Sessions::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                         const FileDone& done) {
   for (const auto& [other, one] : entries_) {
     if (one->tenant != tenant || !one->session) continue;
     const File* file = one->session->files().find(file_id);
     if (file == nullptr) continue;
     const std::string name = file->path.substr(file->path.rfind('/') + 1);
     auto bytes = one->session->files().content(one->session->workdir(), file_id);
-    if (!bytes) return tl::unexpected(bytes.error());
-    return put_file(tenant, id, name, *bytes);
+    if (!bytes) return done(tl::unexpected(bytes.error()));
+    return put_file(tenant, id, name, std::make_shared<const std::string>(std::move(*bytes)), done);
   }
-  return refuse(Kind::kNotFound, "there is no file with this id", "file_id");
+  done(refuse(Kind::kNotFound, "there is no file with this id", "file_id"));
 }
 
 Answer<Listing<File>> Sessions::files(const Tenant& tenant, std::string_view id, const Page& page) {

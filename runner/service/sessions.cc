@@ -18,6 +18,7 @@ Sessions::Sessions(boost::asio::io_context& io, const Home& home, SessionsOption
       launcher_(std::make_unique<Launcher>(io)),
       reviving_(io),
       hasher_(io),
+      writer_(io),
       sweeping_(io) {
   launcher_->on_prototype_ended([this](std::uint32_t id, int status) {
     for (auto& [name, kit] : kits_) {
@@ -111,13 +112,14 @@ void Sessions::create(const Tenant& tenant, const ContainerWish& wish, Shown sho
     entries_[entry->info.id] = entry;
     ++entry->kit->running;
     open(entry, std::move(*interpreter));
-    for (const std::string& id : files) {
-      if (const auto copied = copy_file(entry->tenant, entry->info.id, id); !copied) {
-        (void)remove(entry->tenant, entry->info.id);
-        return done(tl::unexpected(copied.error()));
-      }
-    }
-    done(told(*entry));
+    const auto copy = [this, entry](const std::string& id, const FileDone& copied) {
+      copy_file(entry->tenant, entry->info.id, id, copied);
+    };
+    each_in_turn(files, copy, [this, entry, done](const Answer<void>& copied) {
+      if (copied) return done(told(*entry));
+      (void)remove(entry->tenant, entry->info.id);
+      done(tl::unexpected(copied.error()));
+    });
   };
   ++entry->kit->opening;
   if (entry->plan == entry->kit->plan) return give(*entry->kit, opened);

@@ -60,10 +60,10 @@ class Sessions final : public Service {
   Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, const OnceWish& wish,
                                                         const ExecutionSink& sink) override;
   Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
-  Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                        std::string_view content) override;
-  Answer<File> copy_file(const Tenant& tenant, std::string_view id,
-                         std::string_view file_id) override;
+  void put_file(const Tenant& tenant, std::string_view id, const std::string& name, Content content,
+                FileDone done) override;
+  void copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                 const FileDone& done) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override;
@@ -128,6 +128,7 @@ class Sessions final : public Service {
   std::chrono::steady_clock::time_point spawner_since_;
   boost::asio::steady_timer reviving_;
   Hasher hasher_;
+  Worker writer_;  // of files that are put in
   std::optional<Error> spawner_trouble_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Kit>> kits_;  // policy, language
   std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries_;        // by id

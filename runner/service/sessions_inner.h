@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,6 +46,27 @@ Answer<Listing<T>> page_of(std::vector<T> all, const Page& page, const IdOf& id_
   listing.data.assign(std::make_move_iterator(begin),
                       std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(count)));
   return listing;
+}
+
+// Puts one file after the other in; `done` hears once, of the first that failed or of the end.
+template <class T, class Put>
+void each_in_turn(std::vector<T> files, Put put, std::function<void(Answer<void>)> done) {
+  struct Turn : std::enable_shared_from_this<Turn> {
+    std::vector<T> files;
+    Put put;
+    std::function<void(Answer<void>)> done;
+    std::size_t next = 0;
+    Turn(std::vector<T> files_in, Put put_in, std::function<void(Answer<void>)> done_in)
+        : files(std::move(files_in)), put(std::move(put_in)), done(std::move(done_in)) {}
+    void go() {
+      if (next == files.size()) return done({});
+      put(files[next++], [self = this->shared_from_this()](const Answer<File>& answer) {
+        if (!answer) return self->done(tl::unexpected(answer.error()));
+        self->go();
+      });
+    }
+  };
+  std::make_shared<Turn>(std::move(files), std::move(put), std::move(done))->go();
 }
 
 struct Sessions::Kit {

@@ -29,9 +29,28 @@ void Digest::add(std::string_view bytes) {
   ::SHA256Update(&context_, data, left);
 }
 
+// FIPS 180-4 section 5.1.1: a one bit, zeros, and the number of bits, to whole blocks.
+void Digest::pad() {
+  std::array<std::uint8_t, std::size_t{2} * SHA256_BLOCK_LENGTH> tail{};
+  const std::uint64_t bits = context_.bitcount[0];
+  const std::size_t begun = bits / 8 % SHA256_BLOCK_LENGTH;
+  std::copy_n(static_cast<const std::uint8_t*>(context_.buffer), begun, tail.begin());
+  tail.at(begun) = 0x80;
+  const std::size_t blocks = begun < SHA256_BLOCK_LENGTH - 8 ? 1 : 2;
+  for (std::size_t i = 0; i < 8; ++i)
+    tail.at(blocks * SHA256_BLOCK_LENGTH - 1 - i) = static_cast<std::uint8_t>(bits >> (8 * i));
+  sha256_blocks(static_cast<std::uint32_t*>(context_.state.st32), tail.data(), blocks);
+}
+
 std::string Digest::hex() {
   std::array<std::uint8_t, SHA256_DIGEST_LENGTH> digest;
-  ::SHA256Final(digest.data(), &context_);
+  if (has_sha_extensions()) {
+    pad();
+    for (std::size_t i = 0; i < digest.size(); ++i)
+      digest.at(i) = static_cast<std::uint8_t>(context_.state.st32[i / 4] >> (24 - 8 * (i % 4)));
+  } else {
+    ::SHA256Final(digest.data(), &context_);
+  }
   static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text(digest.size() * 2, '0');
   for (std::size_t i = 0; i < digest.size(); ++i) {

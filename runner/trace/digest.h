@@ -19,6 +19,8 @@ class Digest {
   std::string hex();
 
  private:
+  void pad();
+
   SHA2_CTX context_{};
 };
 

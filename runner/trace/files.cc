@@ -270,12 +270,15 @@ int Files::write_last_byte_again() {
   return ::pwrite(fd.get(), "\n", 1, static_cast<off_t>(one.size - 1)) == 1 ? 0 : errno;
 }
 
-std::optional<std::string> Files::read(const Place& place) const {
-  const auto file = open_.find(place.file);
-  if (file == open_.end()) return std::nullopt;
+std::shared_ptr<const jail::Fd> Files::file(std::uint64_t number) const {
+  const auto found = open_.find(number);
+  return found == open_.end() ? nullptr : found->second.fd;
+}
+
+std::optional<std::string> read_line(const jail::Fd& file, const Place& place) {
   std::string line(place.size, '\0');
   for (std::size_t done = 0; done < line.size();) {
-    const ssize_t got = ::pread(file->second.fd->get(), line.data() + done, line.size() - done,
+    const ssize_t got = ::pread(file.get(), line.data() + done, line.size() - done,
                                 static_cast<off_t>(place.offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return std::nullopt;

@@ -32,6 +32,9 @@ struct Place {
   std::uint32_t size = 0;  // without the newline
 };
 
+// Any thread.
+std::optional<std::string> read_line(const jail::Fd& file, const Place& place);
+
 class Files {
   struct Key {};  // so that only open() makes one
 
@@ -51,7 +54,8 @@ class Files {
   int write_last_byte_again();
   // Whether the folder was removed and could be made anew.
   bool mend_folder();
-  [[nodiscard]] std::optional<std::string> read(const Place& place) const;
+  // Of this number; null: it is gone.
+  [[nodiscard]] std::shared_ptr<const jail::Fd> file(std::uint64_t number) const;
 
   // The lowest number there is: places of a lower one are gone.
   [[nodiscard]] std::uint64_t first() const { return open_.begin()->first; }

@@ -16,7 +16,7 @@
 namespace runner::trace {
 namespace {
 
-constexpr const char* kUnfinished = "unfinished";
+constexpr std::string_view kUnfinished = "unfinished";
 
 bool is_hash(std::string_view name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -51,7 +51,7 @@ Result<void> Inputs::open_folder() {
                 "cannot keep inputs in " + printable(path) + ": " + jail::errno_name(errno));
   for (const std::string& name : names_in(folder)) {
     struct stat info {};
-    if (name == kUnfinished) (void)::unlinkat(folder.get(), kUnfinished, 0);
+    if (name.starts_with(kUnfinished)) (void)::unlinkat(folder.get(), name.c_str(), 0);
     if (!is_hash(name) || ::fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
       continue;
     const auto bytes = static_cast<std::uint64_t>(info.st_size);
@@ -62,39 +62,54 @@ Result<void> Inputs::open_folder() {
   return {};
 }
 
-// Under another name until it is whole: a name that is a hash never stands for half a file.
-int Inputs::write(std::string_view content, const std::string& sha256, jail::Fd& file) {
+int Inputs::Draft::write(std::string_view content) { return write_all(file, content); }
+
+int Inputs::open(Draft& draft) {
   constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
-  const int folder = folder_->get();
-  file = jail::Fd(::openat(folder, kUnfinished, kNew, 0600));
-  int error = file.valid() ? write_all(file, content) : errno;
-  if (error == 0 && ::renameat(folder, kUnfinished, folder, sha256.c_str()) != 0) error = errno;
-  if (error != 0) (void)::unlinkat(folder, kUnfinished, 0);
-  return error;
+  draft.folder = folder_;
+  draft.file = jail::Fd(::openat(folder_->get(), draft.name.c_str(), kNew, 0600));
+  return draft.file.valid() ? 0 : errno;
 }
 
-tl::expected<std::shared_ptr<const jail::Fd>, int> Inputs::keep(std::string_view content,
-                                                                const std::string& sha256) {
-  const std::int64_t now = std::time(nullptr);
+tl::expected<std::unique_ptr<Inputs::Draft>, int> Inputs::begin(const std::string& sha256,
+                                                                std::uint64_t bytes) {
   if (const auto known = known_.find(sha256); known != known_.end()) {
-    known->second.seconds = now;
+    known->second.seconds = std::time(nullptr);
     if (::utimensat(folder_->get(), sha256.c_str(), nullptr, 0) == 0 || errno != ENOENT)
       return nullptr;
     remove(known);  // somebody else has
   }
-  if (content.size() > options_.size.value) return tl::unexpected(EFBIG);
-  make_room(content.size());
-  jail::Fd file;
-  int error = write(content, sha256, file);
+  if (bytes > options_.size.value) return tl::unexpected(EFBIG);
+  make_room(drafted_ + bytes);
+  auto draft = std::make_unique<Draft>();
+  draft->sha256 = sha256;
+  draft->name = std::string(kUnfinished) + "-" + std::to_string(++drafts_);
+  draft->bytes = bytes;
+  int error = open(*draft);
   if (error == ENOENT) {
     known_.clear();
     bytes_ = 0;
-    if (open_folder()) error = write(content, sha256, file);
+    if (open_folder()) error = open(*draft);
   }
   if (error != 0) return tl::unexpected(error);
-  known_[sha256] = {content.size(), now};
-  bytes_ += content.size();
-  return std::make_shared<const jail::Fd>(std::move(file));
+  drafted_ += bytes;
+  return draft;
+}
+
+tl::expected<std::shared_ptr<const jail::Fd>, int> Inputs::finish(Draft& draft, int error) {
+  drafted_ -= draft.bytes;
+  const int folder = draft.folder->get();
+  if (error == 0 && ::renameat(folder, draft.name.c_str(), folder, draft.sha256.c_str()) != 0)
+    error = errno;
+  if (error != 0) {
+    (void)::unlinkat(folder, draft.name.c_str(), 0);
+    return tl::unexpected(error);
+  }
+  // The same file may have been put in twice at once.
+  One& known = known_[draft.sha256];
+  bytes_ += draft.bytes - known.bytes;
+  known = {draft.bytes, std::time(nullptr)};
+  return std::make_shared<const jail::Fd>(std::move(draft.file));
 }
 
 void Inputs::remove(std::map<std::string, One>::iterator one) {

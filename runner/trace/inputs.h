@@ -1,6 +1,6 @@
 // Files that went into sessions, kept by the hash of their content so that what ran can run again:
 // FOLDER/SHA256, 0600. The oldest go when all are larger than the size or older than the time; a
-// file that is put in again counts as new. One thread.
+// file that is put in again counts as new. One thread, but for Draft::write().
 #pragma once
 
 #include <chrono>
@@ -31,10 +31,22 @@ class Inputs {
   // Makes the folder (0700) if need be. kFiles.
   static Result<std::unique_ptr<Inputs>> open(InputsOptions options);
 
-  // The file, written and not yet synced; null where it was there already. errno; EFBIG for one
-  // that is larger than `size`. Where somebody has removed the folder, it is made anew.
-  tl::expected<std::shared_ptr<const jail::Fd>, int> keep(std::string_view content,
-                                                          const std::string& sha256);
+  // A file that is being written, under a name of its own until it is whole: a name that is a hash
+  // never stands for half a file.
+  struct Draft {
+    std::string sha256;
+    std::string name;
+    std::uint64_t bytes = 0;
+    jail::Fd file;
+    std::shared_ptr<const jail::Fd> folder;
+    // Any thread; it may take as long as the disk does. 0 or an errno.
+    int write(std::string_view content);
+  };
+  // Null: the file is there already. errno; EFBIG for one that is larger than `size`. Where
+  // somebody has removed the folder, it is made anew.
+  tl::expected<std::unique_ptr<Draft>, int> begin(const std::string& sha256, std::uint64_t bytes);
+  // After write(), whose errno is `error`. The file, not yet synced; or an errno.
+  tl::expected<std::shared_ptr<const jail::Fd>, int> finish(Draft& draft, int error);
   // Removes what is too old or too much.
   void tend();
 
@@ -48,7 +60,7 @@ class Inputs {
     std::int64_t seconds = 0;  // when it was last put in
   };
   Result<void> open_folder();
-  int write(std::string_view content, const std::string& sha256, jail::Fd& file);
+  int open(Draft& draft);
   void remove(std::map<std::string, One>::iterator one);
   void make_room(std::uint64_t bytes);
 
@@ -57,6 +69,8 @@ class Inputs {
   std::map<std::string, One> known_;  // by hash
   std::uint64_t bytes_ = 0;
   std::uint64_t removed_ = 0;
+  std::uint64_t drafts_ = 0;   // so far
+  std::uint64_t drafted_ = 0;  // bytes of those that are not finished
 };
 
 // For reading alone, beside a server that may be writing: the content, if it is there and still has

@@ -12,11 +12,12 @@ namespace {
 constexpr std::chrono::milliseconds kInterval{1000};
 constexpr std::chrono::minutes kTendEvery{1};
 constexpr jail::Bytes kRoom = jail::kib(256);
+constexpr int kTries = 3;  // to keep an input whose folder is removed meanwhile
 
 }  // namespace
 
 Trace::Trace(Key /*key*/, boost::asio::io_context& loop, Options options)
-    : options_(std::move(options)), tending_(loop) {}
+    : options_(std::move(options)), tending_(loop), writer_(loop) {}
 
 Trace::~Trace() = default;
 
@@ -154,16 +155,56 @@ bool Trace::close_gap() {
 void Trace::add(const Record& record, std::function<void()> then) {
   const std::string line = to_line(record);
   const int error = close_gap() ? write(line) : ENOSPC;
-  if (error != 0) lose(error);
-  if (error != 0 || !syncer_ || !waits_for_disk()) return then();
+  if (error != 0) {
+    lose(error);
+    return then();
+  }
+  when_durable(std::move(then));
+}
+
+void Trace::when_durable(std::function<void()> then) {
+  if (!syncer_ || !waits_for_disk()) return then();
   syncer_->when_durable([then = std::move(then)](int /*error*/) { then(); });
 }
 
-void Trace::keep_input(std::string_view content, const std::string& sha256) {
-  if (!inputs_) return;
-  auto kept = inputs_->keep(content, sha256);
-  if (!kept && kept.error() == ENOENT && files_->mend_folder())
-    kept = inputs_->keep(content, sha256);
+void Trace::keep_input(const Content& content, const std::string& sha256,
+                       std::function<void()> then) {
+  if (!inputs_) return then();
+  keep(content, sha256, kTries, std::move(then));
+}
+
+void Trace::keep(const Content& content, const std::string& sha256, int tries,
+                 std::function<void()> then) {
+  auto begun = begin_input(sha256, content->size());
+  if (!begun || !*begun) {
+    end_input(begun ? tl::expected<std::shared_ptr<const jail::Fd>, int>(nullptr)
+                    : tl::unexpected(begun.error()));
+    return when_durable(std::move(then));
+  }
+  const std::shared_ptr<Inputs::Draft> draft = std::move(*begun);
+  const auto error = std::make_shared<int>(0);
+  writer_.run(
+      alive_,
+      [draft, content, error](const std::stop_token& /*stop*/) { *error = draft->write(*content); },
+      [this, draft, content, error, tries, then = std::move(then)] {
+        const auto kept = inputs_->finish(*draft, *error);
+        // The folder was removed while it was written: what was written is gone with it.
+        if (!kept && kept.error() == ENOENT && tries > 1)
+          return keep(content, draft->sha256, tries - 1, then);
+        end_input(kept);
+        when_durable(then);
+      });
+}
+
+tl::expected<std::unique_ptr<Inputs::Draft>, int> Trace::begin_input(const std::string& sha256,
+                                                                     std::uint64_t bytes) {
+  auto begun = inputs_->begin(sha256, bytes);
+  if (!begun && begun.error() == ENOENT && files_->mend_folder())
+    begun = inputs_->begin(sha256, bytes);
+  return begun;
+}
+
+void Trace::end_input(const tl::expected<std::shared_ptr<const jail::Fd>, int>& kept) {
   if (!kept) {
     ++counters_.inputs_lost;
     if (!std::exchange(input_trouble_, true))
@@ -184,20 +225,27 @@ bool Trace::accepts() {
   return false;
 }
 
-std::optional<Lines> Trace::lines(const std::string& session, std::string_view owner,
-                                  std::string_view after, jail::Bytes most) {
+std::optional<Excerpt> Trace::excerpt(const std::string& session, std::string_view owner) const {
   const auto found = sessions_.find(session);
   if (found == sessions_.end() || found->second.owner != owner) return std::nullopt;
+  Excerpt excerpt;
+  excerpt.places.reserve(found->second.places.size());
+  for (const Place& place : found->second.places)
+    if (auto file = files_->file(place.file)) excerpt.places.emplace_back(std::move(file), place);
+  return excerpt;
+}
+
+Lines Excerpt::read(std::string_view after, jail::Bytes most) const {
   Lines lines;
   std::uint64_t bytes = 0;
   std::string last_id;
   bool skipping = !after.empty();
-  for (const Place& place : found->second.places) {
+  for (const auto& [file, place] : places) {
     if (!skipping && !lines.lines.empty() && bytes + place.size > most.value) {
       lines.next = last_id;
       return lines;
     }
-    auto line = files_->read(place);
+    auto line = read_line(*file, place);
     if (!line) continue;
     const auto head = head_of(*line);
     if (!head) continue;

@@ -12,12 +12,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runner/trace/files.h"
 #include "runner/trace/inputs.h"
 #include "runner/trace/record.h"
 #include "runner/trace/syncer.h"
+#include "runner/worker.h"
 
 namespace runner::trace {
 
@@ -60,11 +62,22 @@ struct Counters {
   std::uint64_t inputs_removed = 0;  // over their time or size
 };
 
+using Content = std::shared_ptr<const std::string>;
+
 // A session's lines, or as many as fit.
 struct Lines {
   std::vector<std::string> lines;
   std::string next;       // the id after which there is more; empty: that was all
   bool has_after = true;  // `after` was found
+};
+
+// Where a session's lines are: they can be read on, whatever becomes of the trace.
+struct Excerpt {
+  std::vector<std::pair<std::shared_ptr<const jail::Fd>, Place>> places;
+
+  // `after`: an id; the lines behind it. At most `most` bytes, but one line always. Any thread; it
+  // takes its time.
+  [[nodiscard]] Lines read(std::string_view after, jail::Bytes most) const;
 };
 
 class Trace {
@@ -81,16 +94,17 @@ class Trace {
 
   // Writes it down now; calls `then` now, or under Sync::kAlways from the loop once it is on disk.
   void add(const Record& record, std::function<void()> then);
-  // Under Sync::kAlways a file is on disk no later than the next record.
-  void keep_input(std::string_view content, const std::string& sha256);
+  // Writes a file that was put in, away from the loop, and calls `then` once it is kept, or could
+  // not be: now where there is nothing to write, else from the loop. Under Sync::kAlways it is on
+  // disk by then, and so are the records before.
+  void keep_input(const Content& content, const std::string& sha256, std::function<void()> then);
 
   // Whether new executions may begin: false only under WhenFull::kStop. Tries to write first.
   [[nodiscard]] bool accepts();
 
-  // Of this session, if it is this owner's; nullopt: nothing is known of it. `after`: an id.
-  // At most `most` bytes, but one line always.
-  [[nodiscard]] std::optional<Lines> lines(const std::string& session, std::string_view owner,
-                                           std::string_view after, jail::Bytes most);
+  // Where the lines of this session are, if it is this owner's; nullopt: nothing is known of it.
+  [[nodiscard]] std::optional<Excerpt> excerpt(const std::string& session,
+                                               std::string_view owner) const;
 
   [[nodiscard]] bool waits_for_disk() const { return options_.sync == Sync::kAlways; }
   [[nodiscard]] Counters counters() const;
@@ -104,6 +118,12 @@ class Trace {
   void forget_aged();
   int write(std::string_view line);
   void lose(int error);
+  void keep(const Content& content, const std::string& sha256, int tries,
+            std::function<void()> then);
+  tl::expected<std::unique_ptr<Inputs::Draft>, int> begin_input(const std::string& sha256,
+                                                                std::uint64_t bytes);
+  void end_input(const tl::expected<std::shared_ptr<const jail::Fd>, int>& kept);
+  void when_durable(std::function<void()> then);
   void synced(int error, std::uint64_t records);
   void try_sync();
   bool close_gap();
@@ -127,7 +147,9 @@ class Trace {
   bool input_trouble_ = false;
   const jail::Fd* last_file_ = nullptr;
   boost::asio::steady_timer tending_;
-  std::unique_ptr<Syncer> syncer_;  // last: its thread ends first
+  std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::unique_ptr<Syncer> syncer_;  // these two last: their threads end first
+  Worker writer_;
 };
 
 }  // namespace runner::trace

@@ -17,7 +17,8 @@ Answer<json::object> parse_object(std::string_view text) {
   if (error) return invalid("the body is not valid JSON: " + error.message());
   if (!value.is_object()) return invalid("the body must be a JSON object");
   if (const auto name = duplicate_name(text, options)) {
-    return invalid("'" + printable(name->substr(0, 64)) + "' stands twice in one object");
+    const std::string shown = printable(name->substr(0, 64));
+    return invalid("'" + shown + "' stands twice in one object", shown);
   }
   return std::move(value.get_object());
 }

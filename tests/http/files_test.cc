@@ -112,6 +112,12 @@ TEST_CASE("a file that is there already is copied by its id") {
   CHECK(path_of(put_form(client, other, "form-data; name=\"file_id\"", file_id)) == "/mnt/data/a");
   CHECK(put_form(client, other, "form-data; name=\"file_id\"", "cfile_x").status == 404);
   CHECK(put_form(client, other, "form-data; name=\"other\"", "x").status == 400);
+  const Response two = put_form(
+      client, other, "form-data; name=\"file_id\"",
+      file_id + "\r\n--x y\r\nContent-Disposition: form-data; name=\"file_id\"\r\n\r\n" + file_id);
+  CHECK(two.status == 400);
+  CHECK(two.json().at("error").at("message") ==
+        "the form has more than one field named file or file_id; send each by itself");
   const Response unknown =
       client.call("POST", "/v1/containers/" + other + "/files", R"({"file_id":"cfile_x"})");
   CHECK(unknown.status == 404);

@@ -67,6 +67,23 @@ TEST_CASE("whatever can be read in two ways is refused, and the connection close
   }
 }
 
+TEST_CASE("a header that stands twice is refused, and named") {
+  ServerUnderTest server(hurried);
+  for (const char* header :
+       {"Authorization", "Content-Disposition", "Content-Type", "Origin", "X-Filename"}) {
+    CAPTURE(header);
+    const std::string name = header;
+    const std::string line = name + ": http://localhost\r\n";
+    const auto twice =
+        once(server, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + line + line + "\r\n");
+    CHECK(twice.status == 400);
+    const auto message = twice.json().at("error").at("message");
+    CHECK(std::string(message.as_string()) == "more than one " + name + " header");
+    CHECK(once(server, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + line + "\r\n").status ==
+          200);
+  }
+}
+
 TEST_CASE("what is not HTTP/1.1 is refused") {
   ServerUnderTest server(hurried);
   CHECK(once(server, "GET /healthz HTTP/1.1\r\n\r\n").status == 400);

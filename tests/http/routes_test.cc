@@ -125,11 +125,49 @@ TEST_CASE("what is wrong in a request is named") {
   CHECK(param("/v1/execute", R"({"code":"","files":[{"name":"a","content_base64":"?"}]})") ==
         "files");
   CHECK(param("/v1/evaluate", "{}") == "expression");
+  // What stands twice could be read in two ways.
+  CHECK(param("/v1/containers", R"({"name":"a","name":"a"})") == "name");
+  CHECK(param("/v1/containers", R"({"expires_after":{"minutes":1,"minutes":2}})") == "minutes");
+  CHECK(param("/v1/containers/" + id + "/execute", R"({"code":"1","c\u006fde":"2"})") == "code");
+  CHECK(param("/v1/execute", R"({"code":"","files":[{"name":"a","name":"b"}]})") == "name");
+  CHECK(param("/v1/evaluate", R"({"expression":"1","expression":"2"})") == "expression");
+  CHECK(param("/v1/containers/" + id + "/files", R"({"file_id":"a","file_id":"b"})") == "file_id");
   CHECK(client.call("GET", "/v1/containers?limit=0").status == 400);
   CHECK(client.call("GET", "/v1/containers?limit=101").status == 400);
   CHECK(client.call("GET", "/v1/containers?order=up").status == 400);
   CHECK(client.call("GET", "/v1/containers?after=nobody").status == 400);
   CHECK(client.call("GET", "/v1/containers?x=1").status == 400);
+  const Response twice = client.call("GET", "/v1/containers?limit=1&order=asc&limit=2");
+  CHECK(twice.status == 400);
+  CHECK(twice.json().at("error").at("message") == "'limit' stands twice in the query");
+  CHECK(client.call("GET", "/v1/containers/" + id + "/trace?format=md&format=md").status == 400);
+  CHECK(param("/v1/containers/" + id + "/files?name=a&n%61me=b", "x") == "name");
+}
+
+TEST_CASE("a large body is read beside the loop, and as a small one is") {
+  ServerUnderTest server;
+  Client client = server.client();
+  const std::string id = make_container(client);
+  const std::string target = "/v1/containers/" + id + "/execute";
+  const std::string large(400'000, 'a');
+  const std::string printed = large + "\n";
+  const auto request = [&](const std::string& body) {
+    return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  };
+  // Answers come in the order of the requests, whatever is read where.
+  client.send(request(R"({"code":"print )" + large + "\"}") + request(R"({"code":"print b"})"));
+  const Response first = client.read_response();
+  REQUIRE(first.status == 200);
+  CHECK(first.json().at("stdout") == printed.c_str());
+  CHECK(client.read_response().json().at("stdout") == "b\n");
+  CHECK(client.call("POST", target, R"({"code":")" + large).status == 400);
+  const Response twice = client.call("POST", target, R"({"code":")" + large + R"(","code":""})");
+  CHECK(twice.json().at("error").at("param") == "code");
+  CHECK(client.call("POST", "/v1/execute", R"({"code":"print )" + large + "\"}")
+            .json()
+            .at("stdout") == printed.c_str());
+  CHECK(client.call("POST", "/mcp", R"({"jsonrpc":")" + large + "\"}").status == 400);
 }
 
 TEST_CASE("an execution as one document") {

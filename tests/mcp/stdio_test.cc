@@ -24,7 +24,8 @@ constexpr std::chrono::minutes kPatience{1};  // a busy machine, with checks com
 // Both ends in one thread: what is written fits into the pipe, or is written from another thread.
 class Piped {
  public:
-  explicit Piped(jail::Bytes most_line = jail::mib(1)) {
+  explicit Piped(jail::Bytes most_line = jail::mib(1),
+                 jail::Millis ending = runner::mcp::StdioOptions().ending) {
     std::array<int, 2> in{};
     std::array<int, 2> out{};
     REQUIRE(::pipe2(in.data(), O_CLOEXEC) == 0);
@@ -38,6 +39,7 @@ class Piped {
     options.in = theirs_in_.get();
     options.out = theirs_out_.get();
     options.most_line = most_line;
+    options.ending = ending;
     stdio_ = std::make_shared<runner::mcp::Stdio>(loop, desk, options, [this] { ended = true; });
     stdio_->start();
   }
@@ -150,6 +152,17 @@ TEST_CASE("the end of the input interrupts what runs, and ends") {
   CHECK(pipe.desk.running() == 0);
   CHECK(pipe.reads(3));
   CHECK(pipe.line(2).at("result") == json::object());
+}
+
+TEST_CASE("the end of the input does not wait for a session that is being made") {
+  Piped pipe(jail::mib(1), 2 * kPatience);
+  pipe.service.makes_none = true;
+  pipe.write(kInitialize + execute(1, "print a"));
+  REQUIRE(pipe.reads(1));
+  CHECK(pipe.comes_to_run(1));
+  pipe.close_input();
+  CHECK(pipe.ends());
+  CHECK(pipe.desk.running() == 0);
 }
 
 TEST_CASE("nobody reads the output any more: it ends") {

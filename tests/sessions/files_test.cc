@@ -19,7 +19,7 @@ constexpr const char* kShaOfNothing =
 
 File put(SessionsUnderTest& test, const std::string& id, const std::string& name,
          const std::string& content) {
-  const auto file = test.service->put_file("", id, name, content);
+  const auto file = test.put(id, name, content);
   if (!file) FAIL("put_file: " << file.error().text);
   return *file;
 }
@@ -62,7 +62,7 @@ TEST_CASE("files are put in, listed, read, changed by code and removed") {
   CHECK(test.run(id, "os.rename('new', 'moved'); os.mkdir('d'); open('d/f', 'w').close()")
             .file("d/f") != nullptr);
   CHECK(test.service->content("", id, again.id).error().kind == Kind::kNotFound);
-  CHECK(test.service->put_file("", id, "d", "x").error().kind == Kind::kInvalid);
+  CHECK(test.put(id, "d", "x").error().kind == Kind::kInvalid);
 }
 
 TEST_CASE("unusual names come and go whole, and names that are none are refused") {
@@ -91,7 +91,7 @@ TEST_CASE("unusual names come and go whole, and names that are none are refused"
   for (const std::string& name :
        {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("../x"),
         std::string("/etc/passwd"), std::string("a\0b", 3), std::string(256, 'n')})
-    CHECK(test.service->put_file("", id, name, "x").error().kind == Kind::kInvalid);
+    CHECK(test.put(id, name, "x").error().kind == Kind::kInvalid);
 }
 
 TEST_CASE("only regular files are handed out, and never what a link leads to") {
@@ -117,7 +117,7 @@ TEST_CASE("only regular files are handed out, and never what a link leads to") {
       id, {"os.remove('victim'); " + swap + "; print('done')\nimport time; time.sleep(0.5)"});
   test.until([&] { return contains(running->out, "done"); });
   CHECK(test.service->content("", id, victim.id).error().kind == Kind::kNotFound);
-  const auto over = test.service->put_file("", id, "victim", "again");
+  const auto over = test.put(id, "victim", "again");
   CHECK(over.has_value() == !contains(swap, "mkdir"));
   if (over) CHECK(test.content(id, over->id) == "again");
   test.until([&] { return running->is_over; });
@@ -153,18 +153,35 @@ TEST_CASE("every file has a sha256, however large, and the loop serves others me
   CHECK(test.run(id, "1").finished.files.empty());
 }
 
-TEST_CASE("an upload of many megabytes is answered before it is hashed, and then is") {
+TEST_CASE(
+    "an upload of many megabytes is written and hashed beside the loop, before what follows") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();
-  const std::string content(std::size_t{8} << 20U, 'a');
-  const File file = put(test, id, "large", content);
-  CHECK(file.sha256.empty());
-  CHECK(file.sha256_note == "it is being computed");
-  test.until([&] { return !test.service->file("", id, file.id)->sha256.empty(); });
-  CHECK(test.service->file("", id, file.id)->sha256 ==
-        "ad97f87076920684e2ca66fc44e5d322797dc9d64706b174e51b5d0828937043");
-  CHECK(test.content(id, file.id) == content);
+  CHECK(test.run(id, "import os; os.listdir('.')").value() == "[]");
+  const auto content = std::make_shared<const std::string>(std::size_t{8} << 20U, 'a');
+  std::optional<File> file;
+  const auto put_in = [&](const Answer<File>& put) {
+    REQUIRE(put);
+    file = *put;
+  };
+  test.service->put_file("", id, "large", content, put_in);
+  const auto told = test.begin(id, {"os.listdir('.'), os.path.getsize('large')"});
+  CHECK_FALSE(file);
+  CHECK(test.files(id).empty());  // nobody sees half of it
+  test.until([&] { return told->is_over; });
+  CHECK(told->value() == "(['large'], 8388608)");
+  CHECK(told->finished.files.empty());  // it is none of the code's
+  REQUIRE(file);
+  CHECK(file->sha256 == "ad97f87076920684e2ca66fc44e5d322797dc9d64706b174e51b5d0828937043");
+  CHECK(test.content(id, file->id) == *content);
+  // A container that is deleted meanwhile takes none.
+  std::optional<Kind> refused;
+  test.service->put_file("", id, "late", content,
+                         [&](const Answer<File>& put) { refused = put.error().kind; });
+  REQUIRE(test.service->remove("", id));
+  test.until([&] { return refused.has_value(); });
+  CHECK(*refused == Kind::kNotFound);
 }
 
 TEST_CASE("a file that is written while it is read says so, and delays nobody for long") {
@@ -208,8 +225,7 @@ TEST_CASE("files over max_file and more than outputs are left out, and said") {
   require_jails();
   SessionsUnderTest test("[files]\nmax_file = \"64K\"\noutputs = 3\n");
   const std::string id = test.open();
-  CHECK(test.service->put_file("", id, "big", std::string(65537, 'x')).error().kind ==
-        Kind::kTooLarge);
+  CHECK(test.put(id, "big", std::string(65537, 'x')).error().kind == Kind::kTooLarge);
   const File full = put(test, id, "full", std::string(65536, 'x'));
   const Told big =
       test.run(id, "open('full', 'a').write('x'); open('sparse', 'w').truncate(1 << 28);");
@@ -229,8 +245,7 @@ TEST_CASE("a full workdir is said, by code and by an upload") {
       "[files]\nworkdir = { size = \"1M\" }\nmax_file = "
       "\"1M\"\n");
   const std::string id = test.open();
-  CHECK(test.service->put_file("", id, "big", std::string(2 << 20, 'x')).error().kind ==
-        Kind::kTooLarge);
+  CHECK(test.put(id, "big", std::string(2 << 20, 'x')).error().kind == Kind::kTooLarge);
   CHECK(test.run(id, "import os; os.listdir('.')").value() == "[]");  // no half of it
   const Told told = test.run(id, "open('big', 'wb').write(bytes(2 << 20))");
   CHECK(std::string(told.word()) == "disk_full");
@@ -242,4 +257,12 @@ TEST_CASE("a full workdir is said, by code and by an upload") {
   CHECK(std::string(test.run(id, "os.remove('big')").word()) == "ok");
   CHECK(std::string(test.run(id, "open('again', 'wb').write(bytes(2 << 20))").word()) ==
         "disk_full");
+  // What is replaced anyway makes room.
+  REQUIRE(test.put(id, "again", std::string(700 << 10, 'x')));
+  const auto again = test.put(id, "again", std::string(700 << 10, 'y'));
+  REQUIRE(again);
+  CHECK(test.content(id, again->id) == std::string(700 << 10, 'y'));
+  CHECK(test.put(id, "other", std::string(700 << 10, 'z')).error().text ==
+        "the container's workdir is full");
+  CHECK(test.files(id).size() == 1);
 }

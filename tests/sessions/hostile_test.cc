@@ -344,7 +344,7 @@ TEST_CASE("the spawner's death ends executions honestly, and new containers work
   {
     SessionsUnderTest test;
     const std::string id = test.open();
-    REQUIRE(test.service->put_file("", id, "f", "x"));
+    REQUIRE(test.put(id, "f", "x"));
     const auto told = test.begin(id, {"import time; print('go'); time.sleep(60)"});
     test.until([&] { return contains(told->out, "go"); });
     const auto spawners = descendants("sandglass-spawner");

@@ -62,7 +62,7 @@ TEST_CASE("a container expires at exactly its idle time, and is listed for a day
     CHECK(told->kind == Refusal::Kind::kExpired);
     CHECK(told->refused == "Container is expired.");
     CHECK(test.service->files("", id, {}).error().kind == Refusal::Kind::kExpired);
-    CHECK(test.service->put_file("", id, "a", "b").error().kind == Refusal::Kind::kExpired);
+    CHECK(test.put(id, "a", "b").error().kind == Refusal::Kind::kExpired);
     CHECK(test.service->interrupt("", id).error().kind == Refusal::Kind::kExpired);
     test.move_clock(24h - 1s);
     CHECK(test.service->find("", id).has_value());
@@ -91,7 +91,7 @@ TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
   require_jails();
   SessionsUnderTest test;
   const std::string id = test.open();
-  const auto put = test.service->put_file("", id, "a", "b");
+  const auto put = test.put(id, "a", "b");
   INFO((put ? "" : put.error().text));
   REQUIRE(put);
   const std::vector<std::function<void()>> calls = {
@@ -99,7 +99,7 @@ TEST_CASE("any call refreshes the idle time, and what runs does not expire") {
       [&] { (void)test.service->files("", id, {}); },
       [&] { (void)test.service->file("", id, put->id); },
       [&] { (void)test.service->content("", id, put->id); },
-      [&] { (void)test.service->put_file("", id, "c", "d"); },
+      [&] { (void)test.put(id, "c", "d"); },
       [&] { (void)test.service->interrupt("", id); },
       [&] { (void)test.service->remove_file("", id, put->id); },
       [&] { (void)test.run(id, "1"); },
@@ -255,7 +255,7 @@ TEST_CASE("containers of one tenant do not exist for another") {
   const auto made = test.create({}, "alice");
   REQUIRE(made);
   const std::string& id = made->id;
-  const auto file = test.service->put_file("alice", id, "secret", "s");
+  const auto file = test.put(id, "secret", "s", "alice");
   INFO((file ? "" : file.error().text));
   REQUIRE(file);
   const auto none = Refusal::Kind::kNotFound;
@@ -264,7 +264,7 @@ TEST_CASE("containers of one tenant do not exist for another") {
     CHECK(test.service->list(stranger, {}, "")->data.empty());
     CHECK(test.begin(id, {"1"}, stranger)->kind == none);
     CHECK(test.service->interrupt(stranger, id).error().kind == none);
-    CHECK(test.service->put_file(stranger, id, "a", "b").error().kind == none);
+    CHECK(test.put(id, "a", "b", stranger).error().kind == none);
     CHECK(test.service->files(stranger, id, {}).error().kind == none);
     CHECK(test.service->file(stranger, id, file->id).error().kind == none);
     CHECK(test.service->content(stranger, id, file->id).error().kind == none);

@@ -190,6 +190,15 @@ Told SessionsUnderTest::run(const std::string& id, const Code& code) {
   return std::move(*told);
 }
 
+Answer<File> SessionsUnderTest::put(const std::string& id, const std::string& name,
+                                    const std::string& content, const Tenant& tenant) {
+  std::optional<Answer<File>> answer;
+  service->put_file(tenant, id, name, std::make_shared<const std::string>(content),
+                    [&answer](Answer<File> got) { answer = std::move(got); });
+  until([&] { return answer.has_value(); });
+  return *answer;
+}
+
 std::vector<File> SessionsUnderTest::files(const std::string& id) {
   Page page;
   page.limit = 100;

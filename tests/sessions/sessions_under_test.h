@@ -76,6 +76,8 @@ class SessionsUnderTest {
                               const runner::Tenant& tenant = "");
   Told run(const std::string& id, const Code& code);
   Told run(const std::string& id, const std::string& text) { return run(id, Code{text}); }
+  runner::Answer<runner::File> put(const std::string& id, const std::string& name,
+                                   const std::string& content, const runner::Tenant& tenant = "");
   std::vector<runner::File> files(const std::string& id);
   std::string content(const std::string& id, const std::string& file_id);
 

@@ -188,6 +188,7 @@ class Handle final : public ExecutionHandle {
 }  // namespace
 
 void FakeService::create(const Tenant& tenant, const ContainerWish& wish, ContainerDone done) {
+  if (makes_none) return;
   if (wish.name == "full") {
     Refusal refusal{Refusal::Kind::kTooMany, "there are as many containers as may be", ""};
     refusal.retry_after = std::chrono::seconds(7);
@@ -275,8 +276,8 @@ Answer<void> FakeService::interrupt(const Tenant& tenant, std::string_view id) {
   return {};
 }
 
-Answer<File> FakeService::put_file(const Tenant& tenant, std::string_view id,
-                                   const std::string& name, std::string_view content) {
+Answer<File> FakeService::put(const Tenant& tenant, std::string_view id, const std::string& name,
+                              const std::string& content) {
   const auto box = open(tenant, id);
   if (!box) return tl::unexpected(box.error());
   File file{id_of("cfile_", ++made_), std::string(id), "/mnt/data/" + name,
@@ -286,20 +287,26 @@ Answer<File> FakeService::put_file(const Tenant& tenant, std::string_view id,
   return file;
 }
 
-Answer<File> FakeService::copy_file(const Tenant& tenant, std::string_view id,
-                                    std::string_view file_id) {
+void FakeService::put_file(const Tenant& tenant, std::string_view id, const std::string& name,
+                           Content content, FileDone done) {
+  boost::asio::post(
+      loop_, [done = std::move(done), answer = put(tenant, id, name, *content)] { done(answer); });
+}
+
+void FakeService::copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                            const FileDone& done) {
   const auto box = open(tenant, id);
-  if (!box) return tl::unexpected(box.error());
+  if (!box) return done(tl::unexpected(box.error()));
   for (auto& [other_id, other] : boxes_) {
     if (other.tenant != tenant) continue;
     for (auto& [file, content] : other.files) {
       if (file.id == file_id) {
-        return put_file(tenant, id, file.path.substr(std::string("/mnt/data/").size()),
-                        std::string(content));
+        return done(put(tenant, id, file.path.substr(std::string("/mnt/data/").size()),
+                        std::string(content)));
       }
     }
   }
-  return Service::copy_file(tenant, id, file_id);
+  Service::copy_file(tenant, id, file_id, done);
 }
 
 Answer<Listing<File>> FakeService::files(const Tenant& tenant, std::string_view id,

@@ -34,10 +34,10 @@ class FakeService final : public Service {
   Answer<std::unique_ptr<ExecutionHandle>> execute_once(const Tenant& tenant, const OnceWish& wish,
                                                         const ExecutionSink& sink) override;
   Answer<void> interrupt(const Tenant& tenant, std::string_view id) override;
-  Answer<File> put_file(const Tenant& tenant, std::string_view id, const std::string& name,
-                        std::string_view content) override;
-  Answer<File> copy_file(const Tenant& tenant, std::string_view id,
-                         std::string_view file_id) override;
+  void put_file(const Tenant& tenant, std::string_view id, const std::string& name, Content content,
+                FileDone done) override;
+  void copy_file(const Tenant& tenant, std::string_view id, std::string_view file_id,
+                 const FileDone& done) override;
   Answer<Listing<File>> files(const Tenant& tenant, std::string_view id, const Page& page) override;
   Answer<File> file(const Tenant& tenant, std::string_view id, std::string_view file_id) override;
   Answer<File> file_at(const Tenant& tenant, std::string_view id, std::string_view path) override;
@@ -53,6 +53,7 @@ class FakeService final : public Service {
   std::uint64_t interrupts = 0;
   std::uint64_t finished = 0;
   std::uint64_t hanging = 0;  // executions that have come so far
+  bool makes_none = false;    // who asks for a container waits for ever
   void expire(const std::string& id) {
     boxes_.at(id).container.status = Container::Status::kExpired;
   }
@@ -68,6 +69,8 @@ class FakeService final : public Service {
     std::uint64_t number = 0;
   };
 
+  Answer<File> put(const Tenant& tenant, std::string_view id, const std::string& name,
+                   const std::string& content);
   Answer<Box*> open(const Tenant& tenant, std::string_view id);
   Answer<std::pair<File, std::string>*> open_file(const Tenant& tenant, std::string_view id,
                                                   std::string_view file_id);

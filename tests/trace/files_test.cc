@@ -44,9 +44,10 @@ struct Log {
 std::vector<std::uint64_t> seqs(Trace& trace, const std::string& after = "",
                                 jail::Bytes most = jail::mib(64)) {
   std::vector<std::uint64_t> all;
-  const auto lines = trace.lines("cntr_1", "me", after, most);
-  if (!lines) return all;
-  for (const std::string& line : lines->lines) all.push_back(head_of(line)->seq);
+  const auto excerpt = trace.excerpt("cntr_1", "me");
+  if (!excerpt) return all;
+  for (const std::string& line : excerpt->read(after, most).lines)
+    all.push_back(head_of(line)->seq);
   return all;
 }
 
@@ -57,6 +58,11 @@ std::unique_ptr<Trace> opened(boost::asio::io_context& loop, Options options) {
 }
 
 using Seqs = std::vector<std::uint64_t>;
+
+bool keep(Inputs& inputs, const std::string& content) {
+  const auto draft = inputs.begin(sha256(content), content.size());
+  return draft && *draft && inputs.finish(**draft, (*draft)->write(content));
+}
 
 }  // namespace
 
@@ -73,9 +79,9 @@ TEST_CASE("lines are read back by session and owner, page by page, and after a s
     CHECK(seqs(*trace) == Seqs{1, 2, 3, 4, 5});
     CHECK(seqs(*trace, "exec_3") == Seqs{4, 5});
     CHECK(seqs(*trace, "", jail::Bytes{1}) == Seqs{1});
-    CHECK(trace->lines("cntr_1", "me", "", jail::Bytes{1})->next == "exec_1");
-    CHECK_FALSE(trace->lines("cntr_1", "you", "", jail::mib(1)));
-    CHECK_FALSE(trace->lines("cntr_2", "me", "", jail::mib(1)));
+    CHECK(trace->excerpt("cntr_1", "me")->read("", jail::Bytes{1}).next == "exec_1");
+    CHECK_FALSE(trace->excerpt("cntr_1", "you"));
+    CHECK_FALSE(trace->excerpt("cntr_2", "me"));
   }
   const auto again = opened(loop, log.options(folder / "t"));
   CHECK(seqs(*again) == Seqs{1, 2, 3, 4, 5});
@@ -244,25 +250,25 @@ TEST_CASE("inputs are kept by content, once, and the oldest give way") {
   const std::string b(1500, 'b');
   {
     const auto inputs = open(jail::Bytes{3000}, std::chrono::hours(1));
-    REQUIRE(inputs->keep(a, sha256(a)));
-    CHECK(*inputs->keep(a, sha256(a)) == nullptr);  // there already
-    REQUIRE(inputs->keep(b, sha256(b)));
+    REQUIRE(keep(*inputs, a));
+    CHECK(*inputs->begin(sha256(a), a.size()) == nullptr);  // there already
+    REQUIRE(keep(*inputs, b));
     CHECK(inputs->bytes() == 2500);
-    CHECK(inputs->keep(std::string(3001, 'c'), "c").error() == EFBIG);
+    CHECK(inputs->begin("c", 3001).error() == EFBIG);
     CHECK(kept_input(folder / "inputs", sha256(a)).content == a);
     std::ofstream(folder / ("inputs/" + sha256(b)), std::ios::app) << "more";
     CHECK(kept_input(folder / "inputs", sha256(b)).state == Kept::State::kChanged);
     CHECK(kept_input(folder / "inputs", sha256("x")).state == Kept::State::kGone);
     CHECK(kept_input(folder / "inputs", "../inputs").state == Kept::State::kGone);
   }
-  std::ofstream(folder / "inputs/unfinished") << "half";
+  std::ofstream(folder / "inputs/unfinished-1") << "half";
   // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   const timespec old[2] = {{::time(nullptr) - 7200, 0}, {::time(nullptr) - 7200, 0}};
   REQUIRE(::utimensat(AT_FDCWD, (folder / ("inputs/" + sha256(a))).c_str(), old, 0) == 0);
   const auto inputs = open(jail::Bytes{3000}, std::chrono::hours(1));
-  CHECK_FALSE(fs::exists(folder / "inputs/unfinished"));
+  CHECK_FALSE(fs::exists(folder / "inputs/unfinished-1"));
   CHECK(inputs->removed() == 1);  // a, by its age
   CHECK(inputs->bytes() == 1504);
-  REQUIRE(inputs->keep(std::string(2000, 'd'), sha256(std::string(2000, 'd'))));
+  REQUIRE(keep(*inputs, std::string(2000, 'd')));
   CHECK(inputs->removed() == 2);  // b, by the size
 }

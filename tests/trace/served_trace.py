@@ -6,14 +6,17 @@
 import hashlib
 import json
 import os
+import pathlib
 import resource
+import select
 import stat
+import subprocess
 import tempfile
 import unittest
 
 import nbformat
 
-from served import Server, replay
+from served import PROGRAM, Server, replay
 
 TOKEN = "a-token-that-must-stay-secret"
 BARE = "another-token-without-a-name"
@@ -146,6 +149,54 @@ class Trace(unittest.TestCase):
             wrong = client.call("GET", f"/v1/containers/{session}/trace?after=exec_0", status=400)
             self.assertEqual(wrong["error"]["param"], "after")
             client.call("GET", "/v1/containers/cntr_0/trace", status=404)
+
+    def test_what_is_asked_behind_an_upload(self):
+        """Without waiting for its answer: the code finds the file, and the trace has both in this order."""
+        content = "".join(f"{i}\n" for i in range(800_000))
+        with tempfile.TemporaryDirectory(prefix="test-sandglass-") as own:
+            with subprocess.Popen([PROGRAM, "mcp", "--trace", f"{own}/t", "--trace-sync", "always"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as mcp:
+                def ask(number, method, **params):
+                    print(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}),
+                          file=mcp.stdin, flush=True)
+
+                def call(number, name, **arguments):
+                    ask(number, "tools/call", name=name, arguments=arguments)
+
+                ask(1, "initialize", protocolVersion="2025-11-25")
+                call(2, "execute_code", code="1")
+                mcp.stdout.readline()
+                session = json.loads(mcp.stdout.readline())["result"]["structuredContent"]["session_id"]
+                call(3, "write_file", path="large", content=content, session_id=session)
+                call(4, "execute_code", code="len(open('large').read())", session_id=session)
+                answers = [json.loads(mcp.stdout.readline()) for _ in range(2)]
+                mcp.stdin.close()
+            # The code's answer waits for the file to be kept, too.
+            self.assertEqual([answer["id"] for answer in answers], [3, 4])
+            self.assertEqual(answers[1]["result"]["structuredContent"]["results"][0]["text"], str(len(content)))
+            lines = [json.loads(line) for line in open(f"{own}/t/trace-000001.jsonl")]
+            self.assertEqual([(line["seq"], line["kind"]) for line in lines],
+                             [(1, "execute"), (2, "upload"), (3, "execute")])
+            self.assertEqual([file["sha256"] for file in lines[2]["inputs"]], [sha256(content)])
+            self.assertEqual(pathlib.Path(own, "t/inputs", sha256(content)).read_text(), content)
+
+    def test_who_asks_for_a_large_trace_holds_nobody_up(self):
+        with Server() as server:
+            client, other = server.client(), server.client()
+            session = client.create()
+            for _ in range(20):
+                client.execute(session, "'r' * 1_000_000")
+            for form in ("ipynb", "md", "jsonl"):
+                for _ in range(20):
+                    client.connection.request("GET", f"/v1/containers/{session}/trace?format={form}")
+                    other.call("GET", "/healthz")
+                    # It was asked for first, and is still being made.
+                    waits = not select.select([client.connection.sock], [], [], 0)[0]
+                    reply = client.connection.getresponse()
+                    self.assertGreater(len(reply.read()), 20_000_000)
+                    if waits:
+                        break
+                self.assertTrue(waits, form)
 
     def test_tokens_stay_out_and_owners_apart(self):
         with tempfile.TemporaryDirectory(prefix="test-sandglass-") as own:

@@ -52,6 +52,12 @@ struct World {
     trace->add(record_of(seq), [&] { told = true; });
     until([&] { return told; });
   }
+  void keep(const std::string& content) {
+    bool told = false;
+    trace->keep_input(std::make_shared<const std::string>(content), sha256(content),
+                      [&] { told = true; });
+    until([&] { return told; });
+  }
   void until(const std::function<bool()>& holds) {
     while (!holds()) {
       loop.restart();
@@ -80,9 +86,10 @@ struct World {
 
 std::vector<std::uint64_t> seqs(Trace& trace) {
   std::vector<std::uint64_t> all;
-  const auto lines = trace.lines("cntr_1", "", "", jail::mib(1));
-  if (!lines) return all;
-  for (const std::string& line : lines->lines) all.push_back(head_of(line)->seq);
+  const auto excerpt = trace.excerpt("cntr_1", "");
+  if (!excerpt) return all;
+  for (const std::string& line : excerpt->read("", jail::mib(1)).lines)
+    all.push_back(head_of(line)->seq);
   return all;
 }
 
@@ -159,13 +166,39 @@ TEST_CASE("a file that somebody removes: said, its records counted as lost, the 
   CHECK(seqs(*world.trace) == Seqs{3});
 }
 
+TEST_CASE("a file that is put in is written beside the loop, and told of once it is kept") {
+  const auto sync = GENERATE(Sync::kAlways, Sync::kSecond, Sync::kNone);
+  World world(WhenFull::kGoOn, sync);
+  const auto large = std::make_shared<const std::string>(8U << 20U, 'l');
+  const std::string hash = sha256(*large);
+  const std::string inputs = world.folder / "t/inputs";
+  int told = 0;
+  world.trace->keep_input(large, hash, [&] { ++told; });
+  world.trace->keep_input(large, hash, [&] { ++told; });  // twice at once
+  CHECK(told == 0);
+  CHECK(kept_input(inputs, hash).state == Kept::State::kGone);  // its name comes from the loop
+  world.until([&] { return told == 2; });
+  CHECK(kept_input(inputs, hash).content == *large);
+  CHECK(world.trace->counters().input_bytes == large->size());
+  CHECK(std::distance(fs::directory_iterator(inputs), fs::directory_iterator()) == 1);
+  world.trace->keep_input(large, hash, [&] { ++told; });  // there already: nothing is written
+  world.until([&] { return told == 3; });
+  // Somebody removes the folder under the file that is being written.
+  const auto other = std::make_shared<const std::string>("other");
+  world.trace->keep_input(other, sha256(*other), [&] { ++told; });
+  fs::remove_all(world.folder / "t");
+  world.until([&] { return told == 4; });
+  CHECK(kept_input(inputs, sha256(*other)).content == "other");
+  CHECK(world.trace->counters().inputs_lost == 0);
+}
+
 TEST_CASE("a folder that somebody removes is made anew, with inputs") {
   World world(WhenFull::kStop);
   world.add(1);
-  world.trace->keep_input("one", sha256("one"));
+  world.keep("one");
   fs::remove_all(world.folder / "t");
-  world.trace->keep_input("two", sha256("two"));
-  world.trace->keep_input("one", sha256("one"));
+  world.keep("two");
+  world.keep("one");
   world.add(2);
   CHECK(world.trace->accepts());
   CHECK(world.trace->counters().lost == 1);

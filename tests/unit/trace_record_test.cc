@@ -117,6 +117,23 @@ TEST_CASE("the digest is SHA-256, in pieces too") {
   digest.add("");
   digest.add("bc");
   CHECK(digest.hex() == sha256("abc"));
+  // Where the length still fits into the last block, and where it does not.
+  for (const auto& [length, hash] : {
+           std::pair{55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
+           std::pair{56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"},
+           std::pair{63, "7d3e74a05d7db15bce4ad9ec0658ea98e3f06eeecf16b4c6fff2da457ddc2f34"},
+           std::pair{64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
+           std::pair{119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"},
+           std::pair{120, "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c"},
+       })
+    CHECK(sha256(std::string(static_cast<std::size_t>(length), 'a')) == hash);
+}
+
+TEST_CASE("a time is told in UTC, to the microsecond") {
+  CHECK(time_text(0) == "1970-01-01T00:00:00.000000Z");
+  CHECK(time_text(951'827'696'000'001) == "2000-02-29T12:34:56.000001Z");
+  CHECK(time_text(1'796'001'866'281'213) == "2026-11-30T01:24:26.281213Z");
+  CHECK(time_text(4'102'444'799'999'999) == "2099-12-31T23:59:59.999999Z");
 }
 
 TEST_CASE("the first difference is named") {
