@@ -30,11 +30,14 @@ Answer<TraceText> show(const trace::Excerpt& excerpt, const TraceWish& wish) {
     return shown;
   }
   std::vector<trace::Record> records;
+  records.reserve(lines.lines.size());
   for (const std::string& line : lines.lines)
     if (auto record = trace::record_of(line)) records.push_back(std::move(*record));
+  const std::size_t unreadable = lines.lines.size() - records.size();
   std::stable_sort(records.begin(), records.end(),
                    [](const auto& a, const auto& b) { return a.seq < b.seq; });
-  shown.text = wish.form == Form::kNotebook ? trace::to_notebook(records) : trace::to_page(records);
+  shown.text = wish.form == Form::kNotebook ? trace::to_notebook(records, unreadable)
+                                            : trace::to_page(records, unreadable);
   return shown;
 }
 

@@ -135,6 +135,9 @@ void Session::close(Word word, const std::string& text) {
     finished.outcome.text = text;
     finished.outcome.out = execution.out;
     finished.outcome.err = execution.err;
+    if (execution.started != Clock::time_point())
+      finished.outcome.usage.wall =
+          std::chrono::duration_cast<jail::Millis>(Clock::now() - execution.started);
     tell_end(execution, finished);
   };
   if (const auto settling = std::exchange(settling_, nullptr)) {

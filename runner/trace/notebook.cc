@@ -5,6 +5,7 @@
 #include "runner/text.h"
 #include "runner/trace/digest.h"
 #include "runner/trace/markdown.h"
+#include "runner/trace/page.h"
 
 namespace runner::trace {
 namespace {
@@ -102,12 +103,16 @@ json::object code_cell(const Record& record) {
           {"outputs", outputs_of(record)}};
 }
 
+json::object text_cell(const std::string& text) {
+  return {{"cell_type", "markdown"}, {"metadata", json::object{}}, {"source", text}};
+}
+
 json::object file_cell(const Record& record) {
   std::string text = record.kind == Kind::kUpload ? "Put in:" : "Removed:";
   for (const TracedFile& file : record.inputs)
     text += "\n- " + plain(file.path) + ", " + std::to_string(file.bytes) + " bytes" +
             (file.sha256.empty() ? "" : ", sha256 `" + file.sha256 + "`");
-  return {{"cell_type", "markdown"}, {"metadata", json::object{}}, {"source", text}};
+  return text_cell(text);
 }
 
 json::object about(const std::string& language) {
@@ -122,11 +127,13 @@ json::object about(const std::string& language) {
 
 }  // namespace
 
-std::string to_notebook(const std::vector<Record>& records) {
+std::string to_notebook(const std::vector<Record>& records, std::size_t unreadable) {
   json::array cells;
   for (const Record& record : records) {
     cells.push_back(runs_code(record.kind) ? code_cell(record) : file_cell(record));
   }
+  if (const std::string missing = unreadable_text(unreadable); !missing.empty())
+    cells.push_back(text_cell(missing));
   const json::object notebook{{"nbformat", 4},
                               {"nbformat_minor", 4},
                               {"metadata", about(records.empty() ? "" : records.front().language)},

@@ -9,7 +9,8 @@
 
 namespace runner::trace {
 
-// `records` in the order of `seq`, all of one session.
-std::string to_notebook(const std::vector<Record>& records);
+// `records` in the order of `seq`, all of one session; `unreadable`: how many more could not be
+// read.
+std::string to_notebook(const std::vector<Record>& records, std::size_t unreadable);
 
 }  // namespace runner::trace

@@ -63,8 +63,15 @@ std::string run_text(const Record& record) {
 
 }  // namespace
 
-std::string to_page(const std::vector<Record>& records) {
-  if (records.empty()) return "# Nothing was run\n";
+std::string unreadable_text(std::size_t unreadable) {
+  if (unreadable == 0) return "";
+  return std::to_string(unreadable) + (unreadable == 1 ? " record" : " records") +
+         " of this session can't be read by this version and " + (unreadable == 1 ? "is" : "are") +
+         " left out; without `format` they are shown as they stand.\n";
+}
+
+std::string to_page(const std::vector<Record>& records, std::size_t unreadable) {
+  if (records.empty()) return unreadable == 0 ? "# Nothing was run\n" : unreadable_text(unreadable);
   const Record& first = records.front();
   std::string page = "# Session " + plain(first.session) + "\n\n" + plain(first.language) +
                      " under the policy " + plain(first.policy.name) + " (sha256 `" +
@@ -77,7 +84,7 @@ std::string to_page(const std::vector<Record>& records) {
                 ? run_text(record)
                 : files_text(record.kind == Kind::kUpload ? "put in" : "removed", record.inputs);
   }
-  return page;
+  return page + unreadable_text(unreadable);
 }
 
 }  // namespace runner::trace

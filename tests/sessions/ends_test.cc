@@ -200,3 +200,21 @@ TEST_CASE("refused calls are told with the execution that made them, and not car
   CHECK(dies.finished.denied[0].count == 3);
   CHECK(test.run(id, "1").finished.denied.empty());
 }
+
+TEST_CASE("an execution that a deletion or a shutdown ends tells how long it ran") {
+  require_jails();
+  SessionsUnderTest test;
+  const std::string first = test.open();
+  const std::string second = test.open();
+  const auto deleted = test.begin(first, Code{"import time; time.sleep(60)"});
+  const auto queued = test.begin(first, Code{"1"});
+  const auto stopped = test.begin(second, Code{"import time; time.sleep(60)"});
+  test.pass(300ms);
+  REQUIRE(test.service->remove("", first));
+  test.until([&] { return deleted->is_over && queued->is_over; });
+  test.service->shutdown("it is over");
+  test.until([&] { return stopped->is_over; });
+  CHECK(deleted->finished.outcome.usage.wall >= 250ms);
+  CHECK(stopped->finished.outcome.usage.wall >= 250ms);
+  CHECK(queued->finished.outcome.usage.wall == 0ms);
+}

@@ -179,7 +179,7 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   file.inputs = {{"/mnt/data/<in>`", "cd", 3}};
   Record run = sample();
   run.out = traced("```\n````\n# heading\n");
-  const auto notebook = boost::json::parse(to_notebook({file, run}));
+  const auto notebook = boost::json::parse(to_notebook({file, run}, 0));
   CHECK(notebook.at("nbformat") == 4);
   const auto& cells = notebook.at("cells").as_array();
   REQUIRE(cells.size() == 2);
@@ -192,12 +192,26 @@ TEST_CASE("a notebook holds outputs in place, and a page's fences cannot be clos
   CHECK(outputs[2].at("execution_count") == 4);
   CHECK(outputs[3].at("output_type") == "display_data");
   CHECK(outputs[4].at("ename") == "ValueError");
-  const std::string page = to_page({file, run});
+  const std::string page = to_page({file, run}, 0);
   CHECK(page.find("`````\n```\n````\n# heading\n`````\n") != std::string::npos);
   CHECK(page.find("/mnt/data/\\<in\\>\\`") != std::string::npos);
   CHECK(page.find("![picture](data:image/png;base64,iVBORw0KGgo=)") != std::string::npos);
   run.results[0].data["image/png"] = traced("x) <script>");
-  CHECK(to_page({run}).find("<script>") == std::string::npos);
+  CHECK(to_page({run}, 0).find("<script>") == std::string::npos);
+}
+
+TEST_CASE("what could not be read is told of, in a notebook and on a page") {
+  constexpr const char* kTwo =
+      "2 records of this session can't be read by this version and are left out; without `format` "
+      "they are shown as they stand.\n";
+  const auto notebook = boost::json::parse(to_notebook({sample()}, 2));
+  CHECK(notebook.at("cells").as_array().size() == 2);
+  CHECK(notebook.at("cells").as_array().back().at("source") == kTwo);
+  CHECK(to_page({sample()}, 2).ends_with(kTwo));
+  CHECK(to_page({}, 2) == kTwo);
+  CHECK(
+      to_page({}, 1).starts_with("1 record of this session can't be read by this version and is "));
+  CHECK(to_page({}, 0) == "# Nothing was run\n");
 }
 
 TEST_CASE("foreign text in Markdown is shown, and nothing acts upon it") {
