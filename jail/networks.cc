@@ -28,6 +28,7 @@ Result<Fd> Networks::make() const {
 }
 
 Result<Fd> Networks::enter() {
+  if (std::exchange(is_first_, false)) return make();
   if (auto r = go_home(); !r) return tl::unexpected(r.error());
   while (!idle_.empty()) {
     Fd network = std::move(idle_.back());
@@ -39,6 +40,7 @@ Result<Fd> Networks::enter() {
 }
 
 Result<void> Networks::leave() const {
+  if (!home_.valid()) return {};
   if (::setns(home_.get(), CLONE_NEWNET) != 0) return fail(Step::kClone, errno, 4);
   return {};
 }

@@ -21,7 +21,8 @@ class Networks {
   // One that holds nothing and has no way out, loopback down. The caller is in it until leave().
   // Errors: Step::kClone, as for the namespaces that clone3 makes.
   Result<Fd> enter();
-  // Back to a namespace of the worker's own, which holds nothing either.
+  // Back to a namespace of the worker's own, from the second jail on: who makes only one would pay
+  // for two. What the worker opens, it opens there.
   Result<void> leave() const;
   // When all of the jail is dead.
   void give_back(Fd network);
@@ -34,6 +35,7 @@ class Networks {
   [[nodiscard]] bool holds_nothing() const;
 
   int proc_;
+  bool is_first_ = true;
   Fd home_;
   std::vector<Fd> idle_;
 };
