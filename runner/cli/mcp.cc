@@ -51,7 +51,9 @@ int serve(const jail::Fd& out, const Home& home, const std::string& policy, mcp:
   ends.out = out.get();
   const auto stdio = std::make_shared<mcp::Stdio>(loop, desk, ends, [&loop] { loop.stop(); });
   signals.async_wait([&stdio](const auto& error, int /*signal*/) {
-    if (!error) stdio->stop();
+    if (error) return;
+    take_no_more_signals();
+    stdio->stop();
   });
   for (const std::string& line : host_notes(jail::inspect_host())) note(line);
   note("speaking MCP on stdin and stdout under the policy " + printable(policy));

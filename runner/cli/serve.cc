@@ -145,6 +145,7 @@ int run(const http::Address& address, http::ServerOptions server_options,
   if (!server) return print_error(server.error());
   signals.async_wait([&](const auto& error, int /*signal*/) {
     if (error) return;
+    take_no_more_signals();
     note("shutting down");
     (*server)->stop([&loop] { loop.stop(); });
   });

@@ -74,6 +74,14 @@ bool minds_hangup() {
   return ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
+// signal(7): what is blocked stays pending, also when asio gives the default action back.
+void take_no_more_signals() {
+  sigset_t asks;
+  (void)::sigemptyset(&asks);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)::sigaddset(&asks, signal);
+  (void)::pthread_sigmask(SIG_BLOCK, &asks, nullptr);
+}
+
 std::vector<std::string> serving_notes(const Serving& serving,
                                        const std::vector<jail::Feature>& host) {
   std::vector<std::string> notes{"serving " + printable(serving.address.text()) +

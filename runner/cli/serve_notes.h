@@ -31,6 +31,9 @@ void note_preloaded(const Preload& preload);
 // Whether SIGHUP means to end, as it does unless whoever started us ignores it (nohup(1)).
 bool minds_hangup();
 
+// Once an end was asked for: whoever asks again must not cut it short, up to the process's own end.
+void take_no_more_signals();
+
 // One line each: where and under which policy, what the host cannot give, and a command that works
 // when it is pasted into a shell of this machine ($TOKEN stands for a token of the token file).
 std::vector<std::string> serving_notes(const Serving& serving,
