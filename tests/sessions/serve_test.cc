@@ -50,7 +50,7 @@ TEST_CASE("a container over HTTP: streams, files, interrupt, delete") {
 
     Client streaming = served.client();
     send_execute(streaming, id,
-                 {{"code", "x = 5\nprint('go')\nimport time\ntime.sleep(60)"}, {"stream", true}});
+                 {{"code", "import time\nx = 5\nprint('go')\ntime.sleep(60)"}, {"stream", true}});
     streaming.read_until("go");
     CHECK(client.call("POST", base + "/interrupt").status == 200);
     CHECK(contains(streaming.read_until("end_of_execution"), "\"outcome\":\"interrupted\""));
@@ -60,7 +60,9 @@ TEST_CASE("a container over HTTP: streams, files, interrupt, delete") {
     send_execute(deleted, id, {{"code", "print('go')\ntime.sleep(60)"}, {"stream", true}});
     deleted.read_until("go");
     CHECK(client.call("DELETE", base).status == 200);
-    CHECK(contains(deleted.read_until("end_of_execution"), "\"outcome\":\"killed\""));
+    const std::string end = deleted.read_until("end_of_execution");
+    INFO(end);
+    CHECK(contains(end, "\"outcome\":\"killed\""));
     CHECK(post(client, base + "/execute", {{"code", "1"}}).status == 404);
     served.child().signal(SIGTERM);
     CHECK(served.child().finish().code == 0);
