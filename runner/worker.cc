@@ -6,6 +6,17 @@
 
 namespace runner {
 
+// pthread_create(3): a thread inherits the mask.
+std::jthread start_thread(std::function<void(const std::stop_token& stop)> serve) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::jthread thread(std::move(serve));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
 Worker::~Worker() {
   thread_.request_stop();
   changed_.notify_all();
@@ -18,22 +29,13 @@ void Worker::run(std::weak_ptr<const void> wanted, Work work, Done done) {
         std::make_shared<Task>(Task{std::move(wanted), std::move(work), std::move(done)}));
   }
   changed_.notify_one();
-  if (!thread_.joinable()) start();
+  if (!thread_.joinable())
+    thread_ = start_thread([this](const std::stop_token& stop) { serve(stop); });
 }
 
 std::size_t Worker::waiting() const {
   const std::lock_guard lock(mutex_);
   return tasks_.size();
-}
-
-// pthread_create(3): a thread inherits the mask, and signals are the loop's business.
-void Worker::start() {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Worker::serve(const std::stop_token& stop) {

@@ -13,6 +13,9 @@
 
 namespace runner {
 
+// A thread to which no signal goes: they are the loop's business.
+std::jthread start_thread(std::function<void(const std::stop_token& stop)> serve);
+
 class Worker {
  public:
   // `stop`: the worker ends, and the work may be given up.
@@ -39,7 +42,6 @@ class Worker {
     Work work;
     Done done;
   };
-  void start();
   void serve(const std::stop_token& stop);
 
   boost::asio::io_context& loop_;

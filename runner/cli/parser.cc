@@ -145,8 +145,8 @@ Result<Parser::Words> Parser::with_settings(const Words& words) const {
   const auto settings = policies::read_settings(*path);
   if (!settings) return fail(ErrorKind::kUsage, printable(settings.error().text));
   Words all;
-  std::map<std::string, std::string>
-      places;  // of each name: trace-sync is trace_sync is trace.sync
+  // Of each name: trace-sync is trace_sync is trace.sync.
+  std::map<std::string, std::string> places;
   for (const policies::Setting& setting : *settings) {
     const auto [before, is_new] = places.try_emplace(setting.name, setting.place);
     if (!is_new)

@@ -167,13 +167,19 @@ void Handlers::read_body(Request& request, Read read, Next next) {
       [task, next] { next(task->request, std::move(*task->result)); });
 }
 
+template <class Asked>
+std::shared_ptr<ClientExecution> Handlers::execution_for(
+    const Asked& asked, const Request& from, const std::shared_ptr<Exchange>& exchange) {
+  const auto form = stream_form(asked.stream, from.accept);
+  return std::make_shared<ClientExecution>(
+      exchange, ClientExecution::Options{form, asked.on_disconnect, options_.stream_queue},
+      metrics_);
+}
+
 void Handlers::execute(Request& request, const std::shared_ptr<Exchange>& exchange) {
   read_body(request, wire::execute_request, [this, exchange](const Request& from, auto asked) {
     if (!asked) return exchange->reply(refusal_reply(asked.error()));
-    const auto form = stream_form(asked->stream, from.accept);
-    const auto execution = std::make_shared<ClientExecution>(
-        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-        metrics_);
+    const auto execution = execution_for(*asked, from, exchange);
     execution->start(
         service_.execute(from.tenant, from.ids.at(0), std::move(asked->wish), execution->sink()));
   });
@@ -182,10 +188,7 @@ void Handlers::execute(Request& request, const std::shared_ptr<Exchange>& exchan
 void Handlers::execute_once(Request& request, const std::shared_ptr<Exchange>& exchange) {
   read_body(request, wire::once_request, [this, exchange](const Request& from, auto asked) {
     if (!asked) return exchange->reply(refusal_reply(asked.error()));
-    const auto form = stream_form(asked->stream, from.accept);
-    const auto execution = std::make_shared<ClientExecution>(
-        exchange, ClientExecution::Options{form, asked->on_disconnect, options_.stream_queue},
-        metrics_);
+    const auto execution = execution_for(*asked, from, exchange);
     execution->start(service_.execute_once(from.tenant, asked->wish, execution->sink()));
   });
 }

@@ -14,6 +14,8 @@
 
 namespace runner::http {
 
+class ClientExecution;
+
 class Handlers {
  public:
   // All of them outlive this.
@@ -34,6 +36,10 @@ class Handlers {
   template <class Read, class Next>
   void read_body(Request& request, Read read, Next next);
   void create(const Request& request, const std::shared_ptr<Exchange>& exchange);
+  // What tells this client of what it asked for.
+  template <class Asked>
+  std::shared_ptr<ClientExecution> execution_for(const Asked& asked, const Request& from,
+                                                 const std::shared_ptr<Exchange>& exchange);
   void execute(Request& request, const std::shared_ptr<Exchange>& exchange);
   void execute_once(Request& request, const std::shared_ptr<Exchange>& exchange);
   void mcp(Request& request, const std::shared_ptr<Exchange>& exchange);

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "runner/session/content.h"
 #include "runner/text.h"
 #include "runner/trace/digest.h"
 
@@ -64,17 +65,6 @@ class AsOwner {
   uid_t uid_ = 0;
   gid_t gid_ = 0;
 };
-
-// 0 or an errno.
-int write_all(const jail::Fd& to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return wrote < 0 ? errno : EIO;
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
 
 // Empty, or what is wrong with it.
 std::string wrong_name(const std::string& name) {

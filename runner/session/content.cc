@@ -22,15 +22,6 @@ Error cannot(const std::string& what, const std::string& name, int error, const 
                "cannot " + what + " " + printable(name) + ": " + jail::errno_name(error) + mend};
 }
 
-int write_all(const jail::Fd& to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno != EINTR) return errno;
-    if (wrote > 0) bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
-
 Result<jail::Fd> rewound(jail::Fd memory) {
   ::lseek(memory.get(), 0, SEEK_SET);
   return memory;
@@ -60,6 +51,16 @@ const char* keep_advice(int error) {
 }
 
 }  // namespace
+
+int write_all(const jail::Fd& to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return 0;
+}
 
 Result<jail::Fd> content_of(std::string_view bytes) {
   jail::Fd memory(::memfd_create("sandglass", MFD_CLOEXEC));

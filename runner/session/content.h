@@ -24,6 +24,9 @@ Result<jail::Fd> content_of_stream(int fd, const std::string& name, jail::Bytes 
 // All bytes of a descriptor from here; its offset stays. kFiles: it cannot be read.
 Result<std::string> text_of(const jail::Fd& content);
 
+// All of `bytes` to a descriptor that blocks. 0 or an errno; EIO where nothing more is taken.
+int write_all(const jail::Fd& to, std::string_view bytes);
+
 // Size of a descriptor from here.
 jail::Bytes size_of(const jail::Fd& content);
 

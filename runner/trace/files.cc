@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "runner/session/content.h"
 #include "runner/text.h"
 #include "runner/trace/folder.h"
 
@@ -19,17 +20,6 @@ namespace runner::trace {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{128} << 10U;
-
-int write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return errno;
-    if (wrote == 0) return EIO;
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
 
 std::uint64_t lines_in(const jail::Fd& file) {
   std::vector<char> buffer(kBuffer);
@@ -239,7 +229,7 @@ tl::expected<Place, int> Files::append(std::string_view line) {
   std::string whole;
   whole.reserve(line.size() + 1);
   whole.append(line).append(1, '\n');
-  if (const int error = write_all(one.fd->get(), whole); error != 0) {
+  if (const int error = write_all(*one.fd, whole); error != 0) {
     // No half line stays; where even that fails, nothing more goes behind it.
     one.broken = ::ftruncate(one.fd->get(), static_cast<off_t>(one.size)) != 0;
     return tl::unexpected(error);
@@ -255,7 +245,7 @@ int Files::probe(jail::Bytes bytes) {
   look_for_current();
   One& one = open_.rbegin()->second;
   if (one.broken || one.removed) return start_file();
-  const int error = write_all(one.fd->get(), std::string(bytes.value, '\0'));
+  const int error = write_all(*one.fd, std::string(bytes.value, '\0'));
   one.broken = ::ftruncate(one.fd->get(), static_cast<off_t>(one.size)) != 0;
   return error;
 }

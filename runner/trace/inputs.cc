@@ -22,16 +22,6 @@ bool is_hash(std::string_view name) {
   return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-int write_all(const jail::Fd& to, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(to.get(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return wrote < 0 ? errno : EIO;
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Inputs>> Inputs::open(InputsOptions options) {

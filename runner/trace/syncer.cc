@@ -1,25 +1,18 @@
 #include "runner/trace/syncer.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cerrno>
-#include <csignal>
 #include <utility>
+
+#include "runner/worker.h"
 
 namespace runner::trace {
 
 Syncer::Syncer(boost::asio::io_context& loop, Options options)
-    : loop_(loop), options_(std::move(options)) {
-  // Signals are the main thread's: a new thread inherits the mask.
-  sigset_t all;
-  sigset_t before;
-  (void)::sigfillset(&all);
-  (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { work(); });
-  (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : loop_(loop),
+      options_(std::move(options)),
+      thread_(start_thread([this](const std::stop_token& /*stop*/) { work(); })) {}
 
 Syncer::~Syncer() {
   {

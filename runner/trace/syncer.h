@@ -61,7 +61,7 @@ class Syncer {
   std::uint64_t records_ = 0;  // in them
   std::vector<Done> waiting_;
   bool ending_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace runner::trace

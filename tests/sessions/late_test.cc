@@ -38,6 +38,14 @@ struct Speech {
   std::string next;   // takes 300 ms, and says "7"
 };
 
+std::string open(SessionsUnderTest& test, const std::string& language) {
+  ContainerWish wish;
+  wish.language = language;
+  const auto made = test.create(wish);
+  REQUIRE(made);
+  return made->id;
+}
+
 }  // namespace
 
 TEST_CASE("an interrupt that comes when its execution is over does not end the next one") {
@@ -49,15 +57,12 @@ TEST_CASE("an interrupt that comes when its execution is over does not end the n
              "const b = Date.now(); while (Date.now() < b + 300); console.log(7)"},
       Speech{"bash", "echo go; sleep 0.3", "sleep 0.3; echo 7"});
   INFO(speech.language);
-  ContainerWish wish;
-  wish.language = speech.language;
-  const auto made = test.create(wish);
-  REQUIRE(made);
-  const auto first = test.begin(made->id, {speech.brief});
+  const std::string id = open(test, speech.language);
+  const auto first = test.begin(id, {speech.brief});
   test.until([&] { return contains(first->out, "go"); });
   const SlowSpawner slow;
-  REQUIRE(test.service->interrupt("", made->id));
-  const auto second = test.begin(made->id, {speech.next});
+  REQUIRE(test.service->interrupt("", id));
+  const auto second = test.begin(id, {speech.next});
   test.pass(450ms);
   slow.let_go();
   test.until([&] { return second->is_over; });
@@ -76,17 +81,14 @@ TEST_CASE("interrupts at any moment, two in a row, end nothing but what they wer
                Speech{"node", "for (let i = 0; i < 3e5; i++); await null; 1", "console.log(7)"},
                Speech{"bash", "for ((i = 0; i < 2000; i++)); do :; done", "echo 7"});
   INFO(speech.language);
-  ContainerWish wish;
-  wish.language = speech.language;
-  const auto made = test.create(wish);
-  REQUIRE(made);
-  CHECK(test.run(made->id, speech.next).out == "7\n");
+  const std::string id = open(test, speech.language);
+  CHECK(test.run(id, speech.next).out == "7\n");
   int interrupted = 0;
   for (int i = 0; i < 60; ++i) {
-    const auto first = test.begin(made->id, {speech.brief});
+    const auto first = test.begin(id, {speech.brief});
     test.pass(std::chrono::milliseconds(i % 12));
-    if (test.service->interrupt("", made->id)) (void)test.service->interrupt("", made->id);
-    const auto second = test.begin(made->id, {speech.next});
+    if (test.service->interrupt("", id)) (void)test.service->interrupt("", id);
+    const auto second = test.begin(id, {speech.next});
     test.until([&] { return second->is_over; });
     CHECK(first->is_over);
     const std::string word = first->word();
@@ -157,13 +159,6 @@ TEST_CASE("an interpreter that ends between executions is told of by the next") 
 TEST_CASE("what is written between executions comes with the next") {
   require_jails();
   SessionsUnderTest test;
-  const auto container = [&](const char* language) {
-    ContainerWish wish;
-    wish.language = language;
-    const auto made = test.create(wish);
-    REQUIRE(made);
-    return made->id;
-  };
   const auto check_late = [&](const std::string& id, const std::string& leave,
                               const std::string& next, const std::string& out,
                               const std::string& err) {
@@ -176,16 +171,16 @@ TEST_CASE("what is written between executions comes with the next") {
     CHECK(told.order.starts_with("begin out"));
     CHECK(test.run(id, next).out != out);  // once
   };
-  check_late(container("python"),
+  check_late(open(test, "python"),
              "import threading, sys\nthreading.Timer(0.1, lambda: (print('late'), print('bad', "
              "file=sys.stderr))).start()",
              "print('next')", "late\nnext\n", "bad\n");
-  check_late(container("node"),
+  check_late(open(test, "node"),
              "setTimeout(() => { console.log('late'); throw new Error('lost') }, 100); undefined",
              "console.log('next')", "late\nnext\n", "Uncaught Error: lost");
-  check_late(container("bash"), "(sleep 0.1; echo late; echo bad >&2) & disown", "echo next",
+  check_late(open(test, "bash"), "(sleep 0.1; echo late; echo bad >&2) & disown", "echo next",
              "late\nnext\n", "bad\n");
-  const std::string id = container("python");
+  const std::string id = test.open();
   check_late(id, "import os, threading\nthreading.Timer(0.1, os.write, (1, b'x' * 60000)).start()",
              "1", std::string(60000, 'x'), "");
   CHECK(std::string(test.run(id,
